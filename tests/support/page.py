@@ -21,7 +21,7 @@ __all__ = ["VIEWS", "LoadedPage", "expect", "misfits", "small_texts", "violation
 VIEWS = {
     "choices": ".tree",
     "heads": ".matrix",
-    "steps": ".what-if",
+    "steps": "#all-steps .stage",
     "lens": ".lens",
     "learning": "#history .matrix",
 }

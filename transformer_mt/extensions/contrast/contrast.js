@@ -1,7 +1,8 @@
 // "Why not?", beside each alternative of a token.
 
 import { bars } from "./choices.js";
-import { button, element, fixed, foreign, mixed, quiet, say, visible } from "./dom.js";
+import { button, element, fixed, foreign, mixed, quiet, say, translated, visible } from "./dom.js";
+import { table } from "./matrix.js";
 import { addTab } from "./tabs.js";
 
 addTab({
@@ -23,23 +24,20 @@ function drawWhy(token, number, run, { against, contrast, problem, change }) {
   return [
     button(`why ${number}`, () => change({ against: isAsked ? null : token, contrast: null }), attributes, "why not?"),
     isAsked && element("div", { class: "contrast", "aria-live": "polite", dir: "ltr" },
-      problem && element("p", { class: "problem" }, foreign(problem)), contrast && drawContrast(contrast, run)),
+      problem && element("p", { class: "problem" }, foreign(translated(problem))),
+      contrast && drawContrast(contrast, run)),
   ];
 }
 
 /** Why one token and not another: for each method, a bar per word, and the answer in words. */
 function drawContrast(found, run) {
   const sides = [[found.from_source, run.source_language], [found.from_prefix, run.target_language]];
-  const lists = ["gradient", "erasure"].filter((method) => found.from_source[method]).map((method) => {
-    const rows = sides.flatMap(([side, language]) =>
-      side.words.map((word, place) => ({ word, language, number: side[method][place] })));
-    const drawn = bars(rows.map(({ number }) => number));
-    const items = rows.map(({ word, language, number }, place) => element("li", {}, foreign(word, language), " ",
-      drawn[place], " ", element("span", { class: "number" }, fixed(number, 2))));
-    return element("div", {}, element("h3", {}, method), element("ul", { "aria-label": method }, items));
+  const tables = ["gradient", "erasure"].filter((method) => found.from_source[method]).map((method) => {
+    const numbers = sides.flatMap(([side]) => side[method]);
+    const word = sides.flatMap(([side, language]) => side.words.map((one) => foreign(one, language)));
+    return table(method, { word, [method]: numbers.map((one) => fixed(one, 2)), "as bars": bars(numbers) });
   });
-  const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
-    + "Below zero, it speaks for the other.";
-  return [element("p", {}, mixed(found.in_words)), element("div", { class: "side-by-side" }, lists),
-    quiet(meaning)];
+  return [element("p", {}, mixed(found.in_words)), element("div", { class: "side-by-side" }, tables),
+    quiet("Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
+      + "Below zero, it speaks for the other.")];
 }

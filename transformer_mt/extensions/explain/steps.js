@@ -1,10 +1,9 @@
-// View 5: how one number is computed, step by step, and the effect of a different temperature.
+// View 5: how one number is computed, step by step.
 
-import { softmax, weighedSum } from "./arithmetic.js";
-import { bar } from "./choices.js";
-import { interactive, selection } from "./controls.js";
+import { inRows } from "./arithmetic.js";
+import { selection } from "./controls.js";
 import {
-  capitalised, column, element, fixed, folded, foreign, literal, mixed, plural, quiet, retold, say, translated,
+  capitalised, column, element, folded, foreign, joined, literal, mixed, plural, quiet, retold, say, translated,
 } from "./dom.js";
 import { changeOf, drawAllOn, explained, STACKS } from "./heads.js";
 import { smallMatrix, table } from "./matrix.js";
@@ -17,12 +16,9 @@ const MAIN = ["query", "scores", "weights", "head"];
 const MATTERS = 0.05;
 // The numbers of a row that are all zero as printed; a masked column has a dot.
 const ZERO = /^[·−0.,]*0[·−0.,]*$/;
-const TEXTS = { target: "Translation", source: "Sentence" };
 
 addTab({
-  id: "steps",
-  title: "How one number is computed",
-  place: 30,
+  id: "steps", title: "How one number is computed", place: 30,
   questions: { explanation: (now) => ofPair(now, "explain", explained(now)) },
   pictures: [
     ["explained-row", ({ explanation }) => [explanation], rowOptions],
@@ -39,8 +35,7 @@ addTab({
 function drawSteps(answer, run, without) {
   const { stack, layer, head, row, read, token, choice } = answer;
   const title = say`${translated(STACKS[stack])}, layer ${layer}, head ${head}, row i = ${row}`;
-  const language = stack === "encoder" ? run.source_language : run.target_language;
-  const reads = foreign(read, language);
+  const reads = foreign(read, stack === "encoder" ? run.source_language : run.target_language);
   return [
     drawAllOn(without),
     element("h3", {}, stack === "encoder" ? say`${title}, which reads ${reads}`
@@ -71,39 +66,32 @@ function drawStage({ title, steps }, number, answer, run) {
     element("strong", {}, literal(`${number + 1}. ${capitalised(called)}`)), " ",
     element("span", { class: "quiet" }, element("code", {}, literal(name)), " ", foreign(retold(sentence.join(": ")))),
   ];
-  return folded(`stage ${number}`, summary, { class: "stage", open: Boolean(main) }, grouped(steps).map((group) => [
-    drawGroup(group, answer, run),
-    group.some((step) => step.name === "head") && whatIf(answer, run),
-  ]));
+  return folded(`stage ${number}`, summary, { class: "stage", open: Boolean(main) },
+    grouped(steps).map((group) => drawGroup(group, answer, run)));
 }
 
 /** Group steps: consecutive ones with a number per key, or per head, share a table. */
 function grouped(steps) {
-  const groups = [];
-  for (const step of steps) {
-    const last = groups.at(-1)?.[0];
-    if (last && last.over === step.over && step.over !== "row" && !isVector(last) && !isVector(step)) {
-      groups.at(-1).push(step);
-    } else {
-      groups.push([step]);
-    }
-  }
-  return groups;
+  const isShared = (one, other) =>
+    one?.over === other.over && one.over !== "row" && !isVector(one) && !isVector(other);
+  const starts = [...steps.keys()].filter((place) => !isShared(steps[place - 1], steps[place]));
+  return starts.map((start, number) => steps.slice(start, starts[number + 1]));
 }
 
-function isVector({ over, values }) {
-  return Array.isArray(over === "row" ? values : values[0]);
-}
+const isVector = ({ over, values }) => Array.isArray(over === "row" ? values : values[0]);
 
 /** The steps of a group: vectors in lines, and a table whose rows of zeros are only named. */
 function drawGroup(steps, answer, run) {
   const [first] = steps;
   const { over, symbol, values } = first;
+  const vectors = isVector(first) && (over === "row" ? [values] : values);
+  const lengths = vectors && column(vectors.map((vector) => Math.hypot(...vector)));
   if (over === "row") {
-    return [formula(first), isVector(first) && vectorLines(symbol, [values], [""])];
+    return [formula(first), vectors &&
+      element("p", { class: "vector" }, `‖${symbol}‖ = ${lengths}`, entries(vectors), strips(vectors))];
   }
-  const columns = isVector(first)
-    ? { [`‖${symbol}‖`]: column(values.map(length)), [symbol]: entries(values), "as shades": strips(values) }
+  const columns = vectors
+    ? { [`‖${symbol}‖`]: lengths, [symbol]: entries(vectors), "as shades": strips(vectors) }
     : Object.fromEntries(steps.map((step) => [step.symbol, printed(step.values)]));
   const name = steps.map(({ words }) => retold(words)).join("; ");
   const all = Object.entries({ ...labels(over, answer, run), ...columns });
@@ -112,8 +100,8 @@ function drawGroup(steps, answer, run) {
   const shown = all.map(([heading, cells]) => [heading, cells.filter((cell, place) => !isZero(cell, place))]);
   const zeros = all[over === "keys" ? 1 : 0][1].filter(isZero);
   return [
-    steps.map(formula), table(name, Object.fromEntries(shown)), zeros.length > 0 &&
-      quiet("Zero in all digits shown: ", zeros.map((label, place) => [place > 0 && ", ", label])),
+    steps.map(formula), table(name, Object.fromEntries(shown)),
+    zeros.length > 0 && quiet("Zero in all digits shown: ", joined(zeros)),
   ];
 }
 
@@ -135,80 +123,18 @@ function printed(values) {
   return values.some((value) => value % 1) ? column(values) : values.map((value) => names[value] ?? value);
 }
 
-/** Vectors with their names, lengths and entries. */
-function vectorLines(symbol, vectors, names) {
-  const [all, shades, lengths] = [entries(vectors), strips(vectors), column(vectors.map(length))];
-  return names.map((name, place) =>
-    element("p", { class: "vector" }, `${name}‖${symbol}‖ = ${lengths[place]}`, all[place], shades[place]));
-}
-
 /** The entries of vectors; of long ones, the first four and the last. */
 function entries(vectors) {
   const isLong = vectors[0].length > 6;
-  const numbers = column(vectors.flatMap((values) => (isLong ? [...values.slice(0, 4), values.at(-1)] : values)));
-  const size = numbers.length / vectors.length;
-  return vectors.map((_, place) => {
-    const own = numbers.slice(place * size, (place + 1) * size);
-    return element("span", { class: "entries" }, `[${(isLong ? own.toSpliced(4, 0, "…") : own).join(" ")}]`);
-  });
+  const shown = isLong ? vectors.map((values) => [...values.slice(0, 4), values.at(-1)]) : vectors;
+  return inRows(column(shown.flat()), shown[0].length).map((own) =>
+    element("span", { class: "entries" }, `[${(isLong ? own.toSpliced(4, 0, "…") : own).join(" ")}]`));
 }
 
 /** Vectors as rows of shaded squares, on a common scale. */
 function strips(vectors) {
   const scale = scaleOf([vectors]);
   return vectors.map((values) => smallMatrix([values], scale));
-}
-
-function length(values) {
-  return Math.hypot(...values);
-}
-
-/** A slider that recomputes the softmax and the head for a temperature; without a softmax, an explanation. */
-function whatIf(answer, run) {
-  const found = softmaxOf(answer.stages.flatMap(({ steps }) => steps));
-  if (!found.isSoftmax) {
-    return element("p", {}, "These weights are not a softmax of scores, so there is no temperature to change.");
-  }
-  const shown = (power) => power === 0 ? say`T = ${fixed(1, 2)}, as in the model` : `T = ${fixed(10 ** power, 2)}`;
-  const field = { name: "temperature", label: "Temperature", min: -1, max: 1, step: 0.05, value: 0, shown };
-  return element("section", { class: "what-if", "aria-label": "What if?" }, element("h4", {}, "What if?"),
-    element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
-      + "weights become more equal. Only T = 1 gives the model's own numbers."),
-    interactive("what-if", [field], (values) => imagined(found, 10 ** values.temperature, answer, run)));
-}
-
-/** Scores, mask, weights and weighted vectors; `isSoftmax` if the weights are the softmax of the scores. */
-function softmaxOf(steps) {
-  const of = (name) => steps.findLast((step) => step.name === name);
-  const scores = (of("scores_with_position") ?? of("scores")).values;
-  const mask = of("mask")?.values ?? scores.map(() => true);
-  const weights = of("weights");
-  const shifts = of("position_values")?.values;
-  const vectors = of("values").values.map((one, j) => (shifts ? one.map((number, d) => number + shifts[j][d]) : one));
-  const again = softened(scores, mask, 1);
-  const isSoftmax = weights.formula.startsWith("exp(") &&
-    weights.values.every((weight, j) => Math.abs(weight - again[j]) < 1e-3);
-  return { scores, mask, weights: weights.values, vectors, head: of("head").values, isSoftmax };
-}
-
-/** softmax(scores / temperature) over unmasked columns; all zeros if there are none. */
-function softened(scores, mask, temperature) {
-  return softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)), temperature);
-}
-
-function imagined({ scores, mask, weights, vectors, head }, temperature, answer, run) {
-  const others = softened(scores, mask, temperature);
-  const sum = weighedSum(others, vectors);
-  const columns = {
-    ...labels("keys", answer, run),
-    α_j: column(weights),
-    [say`what if, T = ${fixed(temperature, 2)}`]: column(others),
-    "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
-  };
-  return [
-    table("Weights of the model, and what if", columns),
-    vectorLines("head", [head, sum], [translated("The model's "), translated("What if ")]),
-  ];
 }
 
 /** Options for the word: every token with a row, with `{ side, word, token }` as its value. */
@@ -225,7 +151,7 @@ function rowOptions({ rows, stack, row }) {
         return element("option", { value, selected: side === own && (count += 1) === row + 1 }, literal(label));
       }),
     );
-    return element("optgroup", { label: TEXTS[side] }, options);
+    return element("optgroup", { label: side === "source" ? "Sentence" : "Translation" }, options);
   });
 }
 

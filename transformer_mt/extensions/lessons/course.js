@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, byId, element, folded, foreign, quiet, say, scroller, translated, visible } from "./dom.js";
+import { button, byId, element, folded, foreign, joined, quiet, say, scroller, translated, visible } from "./dom.js";
 import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
@@ -9,22 +9,16 @@ import { drawMap } from "./transformer.js";
 
 // *emphasis* and `code`.
 const MARKED = /(\*[^*]+\*|`[^`]+`)/;
-// Addresses that a text may link to.
-const LINKED = ["http:", "https:"];
-
 // What the pictures may be about, as keys of the state.
 const ANSWERS = [
   "source", "run", "head", "without", "translation", "explanation", "looked", "erased", "pieces", "prefix",
 ];
 const WEIGHTS = { method: "weights", words: true, without: [] };
 
-const given = new Map(); // the student's answers, by the question
+const given = new Map(); // the student's answers, by the question, as long as the page is open
 
 addTab({
-  id: "course",
-  title: "Course",
-  place: 60,
-  needsModel: true,
+  id: "course", title: "Course", place: 60, needsModel: true,
   follow: openStop,
   questions: {
     lessons: () => ["lessons", null],
@@ -34,27 +28,21 @@ addTab({
     pieces: (now) => pictured(now, "pieces") && ofPair(now, "attend", { ...WEIGHTS, words: false }),
   },
   pictures: [
-    ["stop", ({ lessons, stop }) => [lessons, stop], drawStop],
+    ["stop", (now) => [lessonOf(now), now.lessons], drawStop],
     ["picture", (now) => [pictureOf(now), now.lessons, lessonOf(now)?.part, ...ANSWERS.map((one) => now[one])],
       (name, { curves }, part, ...more) => {
         const actions = more.at(-1);
         return drawPicture(name, curves, { ...actions.state, ...actions, part });
       }],
-    ["question", ({ lessons, stop }) => [lessons, stop], drawQuestion],
+    ["question", (now) => [lessonOf(now), now.lessons], drawQuestion],
     ["back", ({ stop, view }) => [view !== "course" && stop], (stop, { change }) =>
-      button("to course", () => {
-        change({ view: "course" });
-        byId("tab-course").focus();
-      }, {}, say`← Back to stop ${stop} of the course`)],
+      button("to course", () => openTab("course", change), {}, say`← Back to stop ${stop} of the course`)],
   ],
-  listen: (panel, { change, state }) => listenForArrows(panel, (by) =>
-    state.lessons && goTo(state.lessons, (state.stop ?? 1) + by, change)),
+  listen: listenForArrows,
 });
 
-/** The open stop; undefined before the course has come. */
-function lessonOf({ lessons, stop }) {
-  return lessons?.lessons[stopOf(lessons, stop ?? 1) - 1];
-}
+/** The open stop, or the nearest that exists; undefined before the course has come. */
+const lessonOf = ({ lessons, stop }) => lessons?.lessons.at(Math.min(stop, lessons.lessons.length) - 1);
 
 /** The picture of the open stop: its own, or the whole machine if the stop is about a part of it. */
 function pictureOf(now) {
@@ -62,12 +50,11 @@ function pictureOf(now) {
   return picture ?? (part && "transformer");
 }
 
-function pictured(now, answer) {
-  return needsOf(pictureOf(now)).includes(answer);
-}
+const pictured = (now, answer) => needsOf(pictureOf(now)).includes(answer);
 
 /** Once for each stop that is opened: give its sentence, choose its head, and a run with attention if it needs one. */
 function openStop(now, { chooseRun }) {
+  now.stop ??= 1;
   const needs = needsOf(pictureOf(now));
   document.body.dataset.about = needs.length > 0 ? "sentence" : "stop";
   if (!now.run || !now.lessons || now.entered === now.stop) {
@@ -86,29 +73,27 @@ function openStop(now, { chooseRun }) {
   return { without: [], prefix: [], chosenBefore: [], place: null, ...chosen };
 }
 
-/** The number of the stop to show: the nearest that exists. */
-function stopOf({ lessons }, wanted) {
-  return Math.min(Math.max(1, wanted), lessons.length);
-}
-
 /** Open a stop at its title. */
-function goTo(course, wanted, change) {
-  change({ stop: stopOf(course, wanted) });
+function goTo({ lessons }, wanted, change) {
+  change({ stop: Math.min(Math.max(1, wanted), lessons.length) });
   document.querySelector("#stop .stops").open = false;
   const title = document.querySelector("#stop h3");
   title.focus({ preventScroll: true });
   title.scrollIntoView({ block: "nearest" });
 }
 
+function openTab(view, change) {
+  change({ view });
+  byId(`tab-${view}`).focus();
+}
+
 /** The list of all stops, folded, then the text of one with its formulas and sources. */
-function drawStop(course, wanted, { change }) {
-  const number = stopOf(course, wanted);
-  const { title, paragraphs, formulas = [], papers = [], code, picture, part } = course.lessons[number - 1];
+function drawStop({ number, title, paragraphs, formulas = [], papers = [], code, picture, part }, course, { change }) {
   const hasRoles = isAboutRoles(formulas);
-  const stops = course.lessons.map((one, place) => element("li", {},
-    button(`stop ${place + 1}`, () => goTo(course, place + 1, change), {
-      "aria-current": place + 1 === number ? "step" : null,
-    }, `${place + 1}. `, foreign(one.title))));
+  const stops = course.lessons.map((one) => element("li", {},
+    button(`stop ${one.number}`, () => goTo(course, one.number, change), {
+      "aria-current": one.number === number ? "step" : null,
+    }, `${one.number}. `, foreign(one.title))));
   return [
     folded(`contents ${number}`, "Contents", { class: "stops" },
       element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
@@ -116,45 +101,35 @@ function drawStop(course, wanted, { change }) {
     element("h3", { tabindex: -1, "data-place": "title" }, say`${number} of ${stops.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
     formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),
-    papers.length > 0 && quiet("Paper: ",
-      papers.map((paper, place) => [place > 0 && ", ", linked(paper)])),
+    papers.length > 0 && quiet("Paper: ", joined(papers.map(linked))),
     code && quiet("Code: ", element("code", {}, foreign(code))),
   ];
 }
 
 /** A link, or only its text if the address is none that a browser should open. */
 function linked({ text, url }) {
-  const is = url && URL.canParse(url) && LINKED.includes(new URL(url).protocol);
-  return is ? element("a", { href: url, target: "_blank", rel: "noreferrer" }, foreign(text)) : foreign(text);
+  const shown = foreign(text);
+  return /^https?:/.test(url) ? element("a", { href: url, target: "_blank", rel: "noreferrer" }, shown) : shown;
 }
 
 /** The question of a stop with a field for an answer, its folded answer, what to try, and the ways back and on. */
-function drawQuestion(course, wanted, { change, copy }) {
-  const number = stopOf(course, wanted);
-  const lesson = course.lessons[number - 1];
-  const tried = lesson.try ?? {};
-  const go = (wanted) => goTo(course, wanted, change);
-  const open = () => {
-    change({ view: tried.view });
-    byId(`tab-${tried.view}`).focus();
-  };
+function drawQuestion(lesson, course, { change, copy }) {
+  const { number, question, formulas = [], check, answer, try: { view, command } = {} } = lesson;
+  const go = (by) => goTo(course, number + by, change);
   return [
-    element("p", {}, element("strong", {}, "Question: "), marked(lesson.question, isAboutRoles(lesson.formulas ?? []))),
-    lesson.check && field(lesson),
-    folded(`answer ${number}`, "Answer", { class: "answer" }, element("p", {}, marked(lesson.answer))),
-    tried.command &&
-      quiet("In the terminal: ", element("code", {}, foreign(tried.command))),
+    element("p", {}, element("strong", {}, "Question: "), marked(question, isAboutRoles(formulas))),
+    check && field(lesson),
+    folded(`answer ${number}`, "Answer", { class: "answer" }, element("p", {}, marked(answer))),
+    command && quiet("In the terminal: ", element("code", {}, foreign(command))),
     element("p", { class: "ways" },
-      button("back", () => go(number - 1), { "aria-disabled": number === 1 }, "← Back"),
-      button("next", () => go(number + 1), { "aria-disabled": number === course.lessons.length }, "Next →"),
-      Object.hasOwn(tabs, tried.view ?? "") &&
-        button("try", open, { title: say`Open the view “${translated(tabs[tried.view].title)}”` }, "Try it"),
+      button("back", () => go(-1), { "aria-disabled": number === 1 }, "← Back"),
+      button("next", () => go(1), { "aria-disabled": number === course.lessons.length }, "Next →"),
+      Object.hasOwn(tabs, view ?? "") && button("try", () => openTab(view, change),
+        { title: say`Open the view “${translated(tabs[view].title)}”` }, "Try it"),
       course.lessons.some(({ check }) => check) && button("copy answers",
         ({ target }) => copy(answersOf(course), target), {}, "Copy my answers")),
   ];
 }
-
-// The student's answers: in this page only, as long as it is open.
 
 /** A field for the answer to a question, and what is said of the answer. */
 function field({ question, check }) {
@@ -167,7 +142,7 @@ function field({ question, check }) {
   if (check.kind === "number") {
     const input = element("input", {
       id: "own-answer", inputmode: "decimal", autocomplete: "off", value: given.get(question),
-      onchange: ({ target }) => judge(target.value.trim()),
+      onchange: () => judge(input.value.trim()),
     });
     return element("p", { class: "own" }, element("label", { for: "own-answer" }, "Your answer: "), input,
       button("check", () => judge(input.value.trim()), {}, "Check"), said);
@@ -213,12 +188,12 @@ function marked(text, hasRoles = false) {
 }
 
 /** Left and right arrows in the course move between stops, except where they already have a meaning. */
-function listenForArrows(panel, move) {
+function listenForArrows(panel, { change, state }) {
   panel.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const isTaken = event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey;
-    if (by && !isTaken && !event.target.matches("input, select, textarea")) {
-      move(by);
+    if (by && state.lessons && !isTaken && !event.target.matches("input, select, textarea")) {
+      goTo(state.lessons, state.stop + by, change);
     }
   });
 }

@@ -11,10 +11,9 @@ import {
   button, column, decimal, element, fixed, foreign, numeral, plural, quiet, replace, say, shape, translated, visible,
 } from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headNames, headSwitch, headToShow, matrixOf } from "./heads.js";
-import { matrixTable, shadeOf, smallMatrix, table } from "./matrix.js";
-import { SHARES_OF_ONE } from "./shades.js";
+import { matrixTable, shadeOf, smallMatrix, table, tableOf } from "./matrix.js";
 import { drawTransformer } from "./transformer.js";
-import { comparison } from "./translation.js";
+import { allOnButton, comparison } from "./translation.js";
 
 /**
  * Draw a picture by its name; null if there is none of that name.
@@ -24,166 +23,143 @@ import { comparison } from "./translation.js";
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
-    const lacksSentence = answers.source?.trim() === "";
-    return lacksSentence && quiet("This picture is about your sentence: type one.");
+    return answers.source?.trim() === "" && quiet("This picture is about your sentence: type one.");
   }
-  return Object.hasOwn(PICTURED, name) ? PICTURED[name](answers, curves) : null;
+  if (Object.hasOwn(FOLLOWING, name)) {
+    return interactive(name, ...FOLLOWING[name](curves));
+  }
+  return Object.hasOwn(PICTURED, name) ? PICTURED[name][1](answers, curves) : null;
 }
 
 /** The answers that a picture needs, as keys of the state. */
-export function needsOf(name) {
-  return Object.hasOwn(NEEDS, name) ? NEEDS[name] : [];
-}
+export const needsOf = (name) => Object.hasOwn(PICTURED, name) ? PICTURED[name][0] : [];
 
-const NEEDS = {
-  transformer: ["pieces", "translation", "run"],
-  "sum-of-heads": ["explanation", "translation", "run"],
-  "cross-attention": ["looked", "run"],
-  beam: ["translation", "run"],
-  misleading: ["looked", "erased", "run"],
+// The answers that a picture needs, and what draws it from them and the stored curves.
+const PICTURED = {
+  transformer: [["pieces", "translation", "run"], drawTransformer],
+  "length-curves": [[], lengthCurves],
+  "sum-of-heads": [["explanation", "translation", "run"], sumOfHeads],
+  "norm-curves": [[], (_, { loss: { baseline, ...others } }) =>
+    stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token")],
+  "cross-attention": [["looked", "run"], (answers) => withCrossHead(answers, (only, chosen) => [
+    drawHead(only, answers.run, chosen, [], null), drawHeads(only, answers.run, chosen, [], null, answers),
+  ])],
+  beam: [["translation", "run"], ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
+    prefix.length > 0 && said(button("undo", undo, {}, "Undo"))]],
+  misleading: [["looked", "erased", "run"], misleading],
 };
 
-const PICTURED = {
-  transformer: drawTransformer,
-  "length-curves": (_, { length }) => lengthCurves(length),
-  "rnn-attention": (_, { rnn_attention: found }) => rnnAttention(found),
-  "shiny-sun": () => byHand("shiny-sun", [], (words) => lookOfShiny(attended(words, words, words))),
-  "query-key-value": () => byHand("query-key-value", ROLES, rolesOf),
-  "other-scores": () => byHand("other-scores", [], threeScores),
-  temperature: () => interactive("temperature", [
+// Pictures that follow controls: from the stored curves, these controls and what draws their values.
+const FOLLOWING = {
+  "shiny-sun": () => [[], byHand("shiny-sun", 1, lookOfShiny)],
+  "query-key-value": () => [
+    [{ name: "shared", label: "W_k = W_q", value: false }], byHand("query-key-value", 4, rolesOf),
+  ],
+  "other-scores": () => [[], byHand("other-scores", 1, threeScores)],
+  "rnn-attention": ({ rnn_attention: found }) => [
+    [{ name: "score", label: "Score", value: Object.keys(found)[0], options: Object.keys(found) }],
+    ({ score }) => asMatrix(found[score].weights, found[score].rows, found[score].columns,
+      "Rows: the words written. Columns: the words read. A row sums to 1."),
+  ],
+  positions: ({ positions }) => [
+    [{ name: "distance", label: "Distance", value: "3", options: Object.keys(positions) }],
+    ({ distance }) => stored(positions[distance], say`Scaled product of the positions i and i + ${distance}`,
+      { axis: "i", at: (i) => `i = ${i}` }),
+  ],
+  temperature: () => [[
     { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
     { name: "t", label: "T", min: 0.1, max: 4, step: 0.1, value: 1 },
     { name: "scaled", label: "divide by √d", value: false },
-  ], spreadOfScores),
-  "causal-mask": () => interactive("causal-mask", [{ name: "causal", label: "hide later words", value: true }], masks),
-  dropout: () => interactive("dropout", [
+  ], spreadOfScores],
+  "causal-mask": () => [[{ name: "causal", label: "hide later words", value: true }], masks],
+  dropout: () => [[
     { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
-    { name: "seed", label: "Draw again", value: 1, next: true },
-  ], dropouts),
-  "sum-of-heads": sumOfHeads,
-  clipping: () => interactive("clipping", [{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped),
-  positions: (_, { positions }) => productsByPlace(positions),
-  "norm-curves": (_, { loss: { baseline, ...others } }) =>
-    stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token", (points) => points),
-  graphs: () => interactive("graphs", [
+    { name: "seed", label: "Draw", min: 1, max: 9, value: 1 },
+  ], dropouts],
+  clipping: () => [[{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped],
+  graphs: () => [[
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
     { name: "layers", label: "Layers", min: 1, max: 6, value: 1 },
-  ], edgesOf),
-  convolution: () => interactive("convolution", [
-    { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
-    ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: SEVEN, value: 4 })),
-  ], convolved),
-  "cross-attention": crossAttention,
-  "smoothing-and-noam": () => interactive("smoothing-and-noam", [
+  ], edgesOf],
+  convolution: () => [[
+    { name: "kernel", label: "Kernel", value: "mean", options: ["mean", "blur", "edge"] },
+    ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: 7, value: 4 })),
+  ], convolved],
+  "smoothing-and-noam": () => [[
     { name: "shown", label: "Curve", value: "loss", options: ["loss", "learning rate"] },
     { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
     { name: "warmup", label: "Warm-up", min: 100, max: 8000, step: 100, value: 4000 },
     { name: "factor", label: "Factor", min: 0.5, max: 4, step: 0.5, value: 1 },
-  ], lossAndRate),
-  beam: ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
-    prefix.length > 0 && said(button("undo", undo, {}, "Undo"))],
-  misleading,
+  ], lossAndRate],
 };
 
-function said(...text) {
-  return element("p", {}, text);
-}
+const said = (...text) => element("p", {}, text);
 
-// Stored curves
-
-// What the curves are called.
+// What the stored curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
   pre_norm: "pre-norm, layer norm", post_norm: "post-norm, layer norm", batch_norm: "pre-norm, batch norm",
   encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
-// The mean number of words in the band without an end.
-const LONG = 37.9;
 
 /** A chart of stored curves by variant. */
-function stored(found, title, pointsOf, places) {
-  const curves = Object.entries(found).map(([key, points], place) => {
-    const called = `${visible(translated(CALLED[key] ?? key))}:`;
-    return { called, name: `series-${place % 3}`, points: pointsOf(points) };
-  });
+function stored(found, title, places) {
+  const curves = Object.entries(found).map(([key, points], place) =>
+    ({ called: `${visible(translated(CALLED[key] ?? key))}:`, name: `series-${place % 3}`, points }));
   return drawChart(title, curves, places);
 }
 
-function lengthCurves(found) {
-  const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
-  return stored(found, "BLEU by the length of the sentence", (rows) => rows.map(middle),
+function lengthCurves(_, { length }) {
+  // The mean number of words in the band without an end is 37.9.
+  const middle = ([fewest, most, bleu]) => [most === null ? 37.9 : (fewest + most) / 2, bleu];
+  const curves = Object.entries(length).map(([key, rows]) => [key, rows.map(middle)]);
+  return stored(Object.fromEntries(curves), "BLEU by the length of the sentence",
     { axis: "words and marks", at: (count) => say`${count} words` });
 }
 
-function rnnAttention(found) {
-  const scores = Object.keys(found);
-  return interactive("rnn-attention", [{ name: "score", label: "Score", value: scores[0], options: scores }],
-    ({ score }) => {
-      const { rows, columns, weights } = found[score] ?? found[scores[0]];
-      const caption = "Rows: the words written. Columns: the words read. A row sums to 1.";
-      return asMatrix(weights, rows, columns, caption);
-    });
-}
-
-function productsByPlace(found) {
-  return interactive("positions", [{ name: "distance", label: "Distance", value: "3", options: Object.keys(found) }],
-    ({ distance }) => stored(found[distance], say`Scaled product of the positions i and i + ${distance}`,
-      (points) => points, { axis: "i", at: (i) => `i = ${i}` }));
-}
-
-function asMatrix(numbers, rows, columns, caption, more = { scale: SHARES_OF_ONE }) {
+function asMatrix(numbers, rows, columns, caption, more = {}) {
   return matrixTable({ numbers, rows: { words: rows }, columns: { words: columns }, caption, ...more });
 }
 
-// Computed here
-
-const THREE = ["Hello", "shiny", "sun"];
-const VECTORS = [[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]];
-const ROLES = ["W_q", "W_k", "W_v"];
-const COLOURS = ["query", "key", "value"];
-const MATRICES = [[[1, 0], [0, 1], [0.5, 0.5]], [[0, 1], [1, 0], [1, -0.5]], [[1, 0], [0, 1], [1, 1]]];
-const [SECOND, THIRD, LARGEST] = [1, 2, 1000];
-
-/** Editable vectors and matrices, and what `show(words, matrices)` computes from them. */
-function byHand(picture, names, show) {
-  const fields = names.length > 0 ? [{ name: "shared", label: "W_k = W_q", value: false }] : [];
-  return interactive(picture, fields, (values, change) => {
-    values.words ??= VECTORS.map((vector) => [...vector]);
-    values.matrices ??= names.map((_, number) => MATRICES[number].map((row) => [...row]));
+/** Editable vectors and matrices, `count` in all, and what `show(words, matrices)` computes from them. */
+function byHand(picture, count, show) {
+  return (values, change) => {
+    values.grids ??= structuredClone(GRIDS.slice(0, count));
+    const [words, queries, keys, ...others] = values.grids.map(({ rows }) => rows);
     const result = element("div");
-    const draw = () => {
-      const [queries, keys, ...others] = values.matrices;
-      replace(result, show(values.words, [queries, values.shared ? queries : keys, ...others]));
-    };
+    const draw = () => replace(result, show(words, [queries, values.shared ? queries : keys, ...others]));
     draw();
-    const edit = (row, place) => ({ target }) => {
-      if (target.validity.valid) {
-        row[place] = target.valueAsNumber;
+    const input = (row, place, name) => element("input", {
+      type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: row[place],
+      "aria-label": say`${name}, number ${place + 1}`, oninput: ({ target }) => {
+        row[place] = target.validity.valid ? target.valueAsNumber : row[place];
         draw();
-      }
-    };
-    const inputs = (name, rows, labels) => labels.map((label, at) => element("tr", {},
-      element("th", { scope: "row" }, label),
-      rows[at].map((number, place) => element("td", {}, element("input", {
-        type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: number,
-        "aria-label": say`${translated(name)} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
-      })))));
-    const grid = (name, rows, labels, role) => element("table", { class: "numbers", "aria-label": name },
-      element("caption", { class: role }, name), element("tbody", {}, inputs(name, rows, labels)));
-    const dims = ["x1", "x2", "x3"];
-    const reset = () => change({ words: null, matrices: null });
-    return [
-      element("div", { class: "edited" }, grid("Vectors", values.words, THREE),
-        values.matrices.map((matrix, number) =>
-          (number !== 1 || !values.shared) && grid(names[number], matrix, dims, COLOURS[number]))),
-      result, said(button(`${picture} reset`, reset, {}, "Start again")),
-    ];
-  });
+      },
+    });
+    const grids = values.grids.filter((_, number) => number !== KEYS || !values.shared);
+    const tables = grids.map(({ name, role, rows, labels }) => tableOf({ class: "numbers", "aria-label": name },
+      element("caption", { class: role }, name), rows.map((row, at) => [
+        element("th", { scope: "row" }, labels[at]),
+        row.map((_, place) => element("td", {}, input(row, place, `${translated(name)} ${labels[at]}`))),
+      ])));
+    return [element("div", { class: "edited" }, tables), result,
+      said(button(`${picture} reset`, () => change({ grids: null }), {}, "Start again"))];
+  };
 }
 
+const [THREE, NUMBERS] = [["Hello", "shiny", "sun"], ["x1", "x2", "x3"]];
+const GRIDS = [
+  { name: "Vectors", labels: THREE, rows: [[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]] },
+  { name: "W_q", role: "query", labels: NUMBERS, rows: [[1, 0], [0, 1], [0.5, 0.5]] },
+  { name: "W_k", role: "key", labels: NUMBERS, rows: [[0, 1], [1, 0], [1, -0.5]] },
+  { name: "W_v", role: "value", labels: NUMBERS, rows: [[1, 0], [0, 1], [1, 1]] },
+];
+const [KEYS, SECOND, THIRD, LARGEST] = [2, 1, 2, 1000];
+
 /** The scores, weights and mixture of the second word. */
-function lookOfShiny({ scores, weights, contexts }) {
+function lookOfShiny(words) {
+  const { scores, weights, contexts } = attended(words, words, words);
   const columns = {
     word: THREE, "score with shiny": column(scores[SECOND]), weight: column(weights[SECOND]),
     "as bars": weights[SECOND].map((weight) => bar(weight)),
@@ -208,7 +184,7 @@ function rolesOf(words, matrices) {
   const scale = 1 / Math.sqrt(roles[0][0].length);
   const { scores, weights, contexts } = attended(...roles, scale);
   const written = (vectors, place) =>
-    vectors.map((vector) => element("span", { class: COLOURS[place] }, `[${vector.map(decimal).join(" ")}]`));
+    vectors.map((vector) => element("span", { class: GRIDS[place + 1].role }, `[${vector.map(decimal).join(" ")}]`));
   const [q, k, v] = roles.map(written);
   const both = [[SECOND, THIRD], [THIRD, SECOND]].map(([one, other]) =>
     `${THREE[one]} → ${THREE[other]}: ${column([scores[one][other]])[0]}`);
@@ -221,16 +197,16 @@ function rolesOf(words, matrices) {
 }
 
 const [PAIRS, FEW, REACH, BINS, SEED] = [2000, 8, 40, 40, 7];
+const [SEVEN, TWELVE] = [7, 12];
 
 function spreadOfScores({ power, t, scaled }) {
   const d = 2 ** power;
   const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
   const counts = histogram(scores, REACH, BINS);
-  const most = Math.max(...counts);
   const spread = Math.sqrt(dotProduct(scores, scores) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   return [
-    uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
+    uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / Math.max(...counts)),
       { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
     said(say`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
     uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map((one) => fixed(one, 1)),
@@ -276,30 +252,25 @@ function dropouts({ p, seed }) {
   const before = softmax(normals(SIX.length, 5));
   const after = dropped(before, p, seed);
   const most = Math.max(1, ...after);
-  const total = sum(after);
   const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
-    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
+    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(sum(after))}.`)];
 }
-
-const TWELVE = 12;
 
 function edgesOf({ graph, k, c, layers }) {
   const edges = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const rows = reached(edges, layers);
-  const count = rows.flat().filter(Boolean).length;
-  const seen = rows.map((row) => row.filter(Boolean).length);
+  const seen = rows.map(sum);
   const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
   return [
     element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: what row i knows of after
       ${plural(layers, "layer")}`),
-      element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
-    said(say`${count} of ${TWELVE ** 2} pairs. A position knows of ${Math.min(...seen)} to ${Math.max(...seen)}.`),
+      element("div", { class: "square" }, smallMatrix(rows))),
+    said(say`${sum(seen)} of ${TWELVE ** 2} pairs. A position knows of ${Math.min(...seen)} to ${Math.max(...seen)}.`),
   ];
 }
 
-const SEVEN = 7;
 const KERNELS = {
   mean: new Array(9).fill(1 / 9),
   blur: [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16),
@@ -311,15 +282,14 @@ function convolved({ kernel: name, row, column: across }) {
   const kernel = inRows(flat, 3);
   const grid = inRows(uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one)), SEVEN);
   const weights = kernelWeights(kernel, SEVEN, row - 1, across - 1);
-  const cells = grid.map((line, i) => element("tr", {}, line.map((pixel, j) => element("td", {
+  const cells = grid.map((line, i) => line.map((pixel, j) => element("td", {
     class: shadeOf(weights[i][j], { largest: Math.max(...flat) }),
     "aria-current": i === row - 1 && j === across - 1 ? "true" : null,
-  }, String(pixel)))));
-  const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
+  }, String(pixel))));
+  const caption = "The shade is each pixel's weight in the chosen cell; orange is negative.";
   return [
-    element("table", { class: "matrix pixels" }, element("caption", {},
-      "The shade is each pixel's weight in the chosen cell; orange is negative."), element("tbody", {}, cells)),
-    element("pre", { "aria-label": "Kernel" }, nine),
+    tableOf({ class: "matrix pixels" }, element("caption", {}, caption), cells),
+    element("pre", { "aria-label": "Kernel" }, kernel.map((line) => line.map(decimal).join("  ")).join("\n")),
     said(say`The chosen cell becomes ${decimal(dotProduct(grid.flat(), weights.flat()))}.`),
   ];
 }
@@ -348,10 +318,8 @@ function lossAndRate({ shown, smoothing, warmup, factor }) {
   ];
 }
 
-// From the model's answers
-
 /** What each head of the explained layer adds to the row, and switches; the translation with the heads that are on. */
-function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
+function sumOfHeads({ explanation, translation, run, without, flip, change }) {
   const { stack, layer, token, stages, heads } = explanation;
   const of = (name) => stages.flatMap(({ steps }) => steps).find((step) => step.name === name).values;
   const lengths = of("head_outputs").map((vector) => Math.hypot(...vector));
@@ -367,7 +335,7 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
     drawAllOn(without), table("Heads of the layer", columns),
     said("Translation: ", comparison(now, usual, run.target_language), now === usual && without.length > 0 &&
       ", the same as with all heads"),
-    without.length > 0 && said(button("all on", allOn, {}, "Turn all on"))];
+    without.length > 0 && said(allOnButton(change))];
 }
 
 /** The heads of the cross-attention of a model, with a choice of one above what `draw` shows of it. */
@@ -377,19 +345,11 @@ function withCrossHead({ looked, run, head, pick }, draw) {
   }
   const only = { ...looked, stacks: { cross: looked.stacks.cross } };
   const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
-  const field = { name: "head", label: "Head", options: headNames(run, "cross").flat() };
+  const field = { label: "Head", value: chosen, options: headNames(run, "cross").flat() };
   return [
-    element("p", { class: "controls" }, control("cross", field, { head: chosen }, (values) => pick(values.head))),
+    element("p", { class: "controls" }, control("cross-head", field, pick)),
     draw(only, chosen),
   ];
-}
-
-/** The cross-attention of the chosen head, or of the first one. */
-function crossAttention(answers) {
-  const { run, pick } = answers;
-  return withCrossHead(answers, (only, chosen) => [
-    drawHead(only, run, chosen, [], null), drawHeads(only, run, chosen, [], null, { pick }),
-  ]);
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */
@@ -400,7 +360,7 @@ function misleading(answers) {
     const places = rows.map((word, place) => `${place + 1} ${word}`);
     const fields = [{ name: "word", label: "Word", value: places[0], options: places }];
     return interactive("misleading", fields, ({ word }) => {
-      const place = places.indexOf(word);
+      const place = Math.max(0, places.indexOf(word)); // a word of another sentence may have been chosen
       const weights = matrixOf(looked, run, chosen, []).numbers[place];
       const falls = erased.stacks.cross.weights[0][0][place];
       return table("Weight and erasure", {

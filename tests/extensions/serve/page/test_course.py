@@ -183,6 +183,7 @@ def test_class_mode_shows_question_and_picture_at_once(course: LoadedPage, width
         for selector in (
             "#picture .matrix tbody tr:last-child",
             "#picture svg.panel",
+            "#picture .boxes",
             "#picture .square",
             "#picture .best",
         ):
@@ -200,7 +201,7 @@ def test_pictures_follow_the_model(course: LoadedPage, served: Served) -> None:
     chosen = served.ask("explain", **pair, stack="cross", layer=2, head=2).json["heads"]
     weights = [f"{one:.2f}".lstrip("0") for one in cross["weights"][0][0][0]]
     for picture, head, selector, shown in (
-        ("transformer", None, "#picture .token + text", None),
+        ("transformer", None, "#picture .token", None),
         ("misleading", "cross.1.1", "#picture td:nth-of-type(1)", weights),
         ("sum-of-heads", "cross.2.2", "#picture tbody th", [f"cross.2.{number} on" for number in chosen]),
         ("cross-attention", "cross.1.1", "#picture .matrix thead th", cross["columns"]),
@@ -213,7 +214,7 @@ def test_pictures_follow_the_model(course: LoadedPage, served: Served) -> None:
         if shown:
             expect(course.find(selector)).to_have_text(shown)
         else:
-            expect(course.find("#picture svg")).to_contain_text("".join(pieces[:2]))
+            expect(course.find("#picture .boxes")).to_contain_text("".join(pieces[:2]))
     open_stop(course, of_picture("sum-of-heads"))
     settled(course)
     switch = course.find("#picture .switch").first

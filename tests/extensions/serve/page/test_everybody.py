@@ -50,7 +50,6 @@ DRAWN = {
         "color": ".word bdi", "fill": ".link-number, .bar", "stroke": ".link, .branch, .branch.best",
         "textDecorationColor": ".unseen bdi", "borderTopColor": ".tree .best",
     },
-    "steps": {"fill": ".bar.imagined", "borderTopColor": ".what-if"},
     "lens": {"borderTopColor": ".lens .decided"},
     "learning": {"fill": ".panel text", "stroke": ".validation_loss, .training_loss"},
 }  # fmt: skip
@@ -169,7 +168,7 @@ def test_forced_colours_keep_choices_and_shades_visible(chromium: "Browser", ser
 # What paper hides and shows, by view.
 PAPER = {
     "choices": ("#source, #run, [role=tablist], #beam, [data-place=undo]", "#translation .linked"),
-    "steps": ("#what-if-temperature", ".what-if"),
+    "steps": ("#explained-row, #explained-head", ".stage"),
     "learning": ("#checkpoint", "#history .matrix"),
     "course": ("#source, .stops, .ways, #translation .linked", "#stop h3, #picture > *, #question strong"),
 }
@@ -212,8 +211,8 @@ Shift+Tab: choices | ArrowRight Enter: heads | Tab: pick cross.1.1 | ArrowRight 
 ArrowDown Space: switch cross.1.2 | ArrowUp ArrowLeft Enter: pick cross.1.1 | Tab: cell 0 0
 ArrowRight ArrowDown: cell 1 1 | Shift+Tab: heads | ArrowRight Enter: steps | Tab: explained-row
 ArrowDown: explained-row | Tab: explained-head | End: explained-head | Tab: stage 0 | Enter: stage 0
-Tab: what-if-temperature | ArrowRight: what-if-temperature | Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
-ArrowRight ArrowDown: cell 1 1 | Shift+Tab: lens | ArrowRight Enter: learning | Tab: numbers | Enter: numbers
+Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
+ArrowRight ArrowDown: cell 1 1 | Shift+Tab: lens | ArrowRight Enter: learning
 Tab: checkpoint | Home: checkpoint | Shift+Tab: learning | End Enter: course | Tab: contents 1 | Enter: contents 1
 Tab: stop 1 | ArrowRight ArrowLeft: title | Shift+Tab: contents 1 | Enter: contents 1
 Tab: stop 6 | Enter: title | Tab: choice of answer 0 | ArrowDown: choice of answer 1
@@ -224,8 +223,8 @@ SHOWN = {
     "pick cross.1.2": "#one-head h3:text-is('cross.1.2')",
     "switch cross.1.2": "[data-place='switch cross.1.2'][aria-pressed=false]", "undo": ".pieces:not(:has(.chosen))",
     "explained-head": "#all-steps h3:has-text('Cross-attention, layer 2, head 2')", "heads": ".matrix",
-    "stage 0": ".stage:first-of-type[open]", "what-if-temperature": "output:text-is('T = 1.12')", "steps": ".what-if",
-    "lens": ".lens .guess", "learning": "#history .matrix", "numbers": "#curves details",
+    "stage 0": ".stage:first-of-type[open]", "steps": ".stage",
+    "lens": ".lens .guess", "learning": "#history .matrix",
     "choice of answer 0": "#stop h3:text('6 of ')",
     "answer 6": "#question details", "course": "#question .ways", "title": "#question .ways",
     "checkpoint": "#history h3:text('After step 50')",

@@ -89,7 +89,7 @@ def test_numbers_being_recomputed_are_marked(heads: LoadedPage) -> None:
     heads.select("#method", "erasure")
     expect(heads.find("#busy")).to_be_visible()
     heads.expect_attribute("#heads", "aria-busy", "true")
-    expect(heads.find("#heads > .beside")).to_have_css("opacity", "0.3")
+    expect(heads.find("#all-heads")).to_have_css("opacity", "0.3")
     heads.click("#tab-choices")
     expect(heads.find("#busy")).to_be_hidden()
     heads.click("#tab-heads")

@@ -52,7 +52,7 @@ PLACES = {
     "choices": [
         ".piece bdi",
         ".choice bdi",
-        ".contrast li bdi",
+        ".contrast th bdi",
         ".contrast p bdi",
         ".actions bdi",
         ".start bdi",
@@ -179,7 +179,7 @@ def test_texts_of_models_corpora_and_runs_are_escaped(opened: LoadedPage, served
             opened.wait(".actions bdi")
             opened.find(".piece").nth(1).click()
             opened.find(".why").first.click()
-            opened.wait(".contrast li")
+            opened.wait(".contrast th")
         elif view == "lens":
             opened.find(".guess").first.hover()
         check_seen(opened, texts, *PLACES[view])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILES = page_files()
 # Prose to the eye, but names, examples and commands.
 NO_TEXTS = {
-    "AbortError", "Bearer {0}", "Content-Type", "End", "Escape", "Hello", "Home", "Retry-After", "The", "branch best",
+    "AbortError", "Bearer {0}", "Content-Type", "Escape", "Hello", "Retry-After", "The", "branch best",
     "guess shade-{0}{1}", "ln p {0}{1}", "piece chosen", "tmt", "tmt key", "tmt run",
     "tmt train --set training.keep_checkpoints=weights",
 }  # fmt: skip
@@ -87,7 +87,7 @@ WRAPPED = "⟦{}⟧"
 # All texts and labels of the page, without what comes from models, users and runs, and without what is in brackets.
 LEFT = """() => {
   const page = document.documentElement.cloneNode(true);
-  const others = "bdi, code, math, script, style, noscript, textarea, .words [hidden], .stage strong, .token + text, "
+  const others = "bdi, code, math, script, style, noscript, textarea, .words [hidden], .stage strong, .token, "
     + "#run, #explained-row, #misleading-word";
   page.querySelectorAll(others).forEach((one) => one.remove());
   page.querySelectorAll("option, td, th, li, p, summary, button, text").forEach((one) => one.append(" "));
@@ -157,7 +157,7 @@ def look_closer(opened: LoadedPage, left: set[str]) -> None:
     opened.click("#tab-choices")
     opened.click("[data-place='piece 0']")
     opened.click("[data-place='why 1']")
-    opened.wait(".contrast li")
+    opened.wait(".contrast th")
     check(opened, left)
     opened.click("[data-place='choice 1']")
     check(opened, left)

@@ -3,7 +3,7 @@
 import { isLive } from "./server.js";
 
 const CHOICE = "tmt run";
-// Milliseconds between two changes of the address: browsers allow few.
+// Milliseconds from a change to a new address: browsers allow few.
 const APART = 400;
 // Keys in the address, and how a value of the state is written; null leaves it out.
 const WRITTEN = {
@@ -18,8 +18,8 @@ const WRITTEN = {
   class: ({ isClass }) => isClass && "1",
 };
 
-let latest = null;
 let waiting = null;
+let known = null; // the address that was read or written last
 
 /** The address of the page with a state, without the key. */
 export function addressOf(state) {
@@ -27,28 +27,23 @@ export function addressOf(state) {
   return `${location.origin}${location.pathname}#${new URLSearchParams(found)}`;
 }
 
-/** Put the state into the address, soon. */
+/** Put the state into the address once it has not changed for a moment, unless the user has just done so. */
 export function keepAddress(state) {
-  latest = state;
-  if (isLive && waiting === null) {
-    waiting = setTimeout(() => {
-      waiting = null;
-      const address = addressOf(latest);
-      if (address !== location.href) {
-        history.replaceState(null, "", address);
-      }
-    }, APART);
-  }
+  clearTimeout(waiting);
+  waiting = isLive && setTimeout(() => {
+    if (location.href === known) {
+      history.replaceState(null, "", addressOf(state));
+      known = location.href;
+    }
+  }, APART);
 }
 
 /** The choices in the address, as parts of the state; whether they make sense is for the page to check. */
 export function readAddress() {
-  if (!isLive) {
-    return {};
-  }
+  known = location.href;
   const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
   const found = Object.fromEntries(new URLSearchParams(choices));
-  const stop = Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null;
+  const stop = /^[1-9]\d{0,3}$/.test(found.stop) ? Number(found.stop) : null;
   return {
     ...found,
     stop,
@@ -59,19 +54,14 @@ export function readAddress() {
   };
 }
 
-/** The run chosen last in this browser, or null; some browsers keep nothing. */
-export function lastRun() {
+/** The run chosen last in this browser, from now on `chosen`; null if the browser keeps nothing. */
+export function lastRun(chosen = null) {
   try {
-    return isLive ? localStorage.getItem(CHOICE) : null;
+    if (chosen !== null) {
+      localStorage.setItem(CHOICE, chosen);
+    }
+    return localStorage.getItem(CHOICE);
   } catch {
     return null;
-  }
-}
-
-export function rememberRun(name) {
-  try {
-    localStorage.setItem(CHOICE, name);
-  } catch {
-    // The next visit opens another run.
   }
 }

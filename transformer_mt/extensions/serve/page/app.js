@@ -1,6 +1,6 @@
 // The page as a whole: the state, the requests that follow from it, and the views.
 
-import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
+import { addressOf, keepAddress, lastRun, readAddress } from "./address.js";
 import { drawBeam, drawChoices } from "./choices.js";
 import { selection } from "./controls.js";
 import {
@@ -16,28 +16,19 @@ import { ask, prepare, withKey } from "./server.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
 import { drawTranslation } from "./translation.js";
 
-// Delays in milliseconds: from the last key to translating, and from a translation to announcing it.
-const TYPING = 80;
-const SPEAKING = 1000;
-// Milliseconds between polling the curves of a run in training, and the list of runs.
-const MEASURING = 2000;
-const LISTING = 10000;
+// Milliseconds: from the last key to translating, from a translation to announcing it, and between two lists of runs.
+const [TYPING, SPEAKING, LISTING] = [80, 1000, 10000];
 // Alternatives per token, as in questions.py.
 const OTHERS = 9;
 // If these fields of a run change, it is a different model, and choices are reset.
 const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
-// The ready model, the last in the list of runs.
-const READY = "ready";
-const NO_KEY = 401;
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
-const WRONG = 422;
-const told = (problem) => foreign(retold(problem));
+const told = (problem) => foreign(retold(translated(problem)));
+const optionOf = (name) => element("option", { value: name }, name);
 
 addTab({
-  id: "choices",
-  title: "What else it might say",
-  place: 10,
+  id: "choices", title: "What else it might say", place: 10,
   pictures: [
     ["pieces", ({ translation, run, place, prefix, against, contrast, problems }) =>
       [translation, run, place, prefix, against, contrast, problems.contrast],
@@ -49,15 +40,13 @@ addTab({
 });
 
 addTab({
-  id: "heads",
-  title: "Where heads look",
-  place: 20,
-  layout: "beside",
+  id: "heads", title: "Where heads look", place: 20,
   questions: {
     attention: (now) => ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
     losses: (now) => now.wantsLosses && ofPair(now, "losses"),
   },
   pictures: [
+    ["method", ({ run }) => [run], ({ methods }) => Object.keys(methods).map(optionOf)],
     ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
       [attention, run, head, without, allLosses ? losses : null], drawHeads],
     ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses], drawHead],
@@ -65,23 +54,30 @@ addTab({
   controls: () => [
     selection("method", "Numbers", (method) => change({ method })),
     selection("unit", "Rows and columns", (unit) => change({ words: unit === "words" }),
-      Object.entries({ words: "words", pieces: "tokens" }).map(([value, name]) => element("option", { value }, name))),
+      [optionOf("words"), element("option", { value: "pieces" }, "tokens")]),
     button("losses", () => change({ wantsLosses: true, allLosses: !state.allLosses }), { id: "ask-losses" },
       "ln p without each head"),
-    button("picture", savePicture, { id: "save-picture" }, "Save picture"),
+    button("picture", () => document.querySelectorAll("#one-head table").forEach((one) =>
+      saveFile("tmt.svg", "image/svg+xml", pictureOfTable(one))), { id: "save-picture" }, "Save picture"),
   ],
 });
 
-/** The whole state: the user's choices, then the last answer to each request, and its error. */
-const state = {
-  runs: [], run: null, source: "", prefix: [], without: [], translation: null, problems: {},
-  view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
+/** The part of the state that belongs to a run: choices, then the last answer to each request. */
+const UNCHOSEN = {
+  prefix: [], without: [],
   chosenBefore: [], // the prefixes that undo goes back to
   beam: null, // the number of hypotheses; null for the run's default
   place: null, // the number of the token with open alternatives
-  against: null, // the alternative to contrast with that token
   row: null, // the word and token to explain, and the translation they belong to
   checkpoint: null, // index into the run's checkpoints; null for the newest
+  translation: null,
+};
+
+/** The whole state: the user's choices, the answers, and their errors. */
+const state = {
+  runs: [], run: null, source: "", spoken: null, problems: {}, ...UNCHOSEN,
+  view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
+  against: null, // the alternative to contrast with the token at `place`
   stop: null, // the number of the open stop of the course; null before it was opened
   entered: null, // the stop whose sentence and head were given last
   isClass: false, // large text, for a projector
@@ -94,15 +90,12 @@ const state = {
 const QUESTIONS = {
   translation: ({ run, source, prefix, without, beam }) =>
     run && source.trim() !== "" && ["translate", {
-      run: run.run, source, prefix, without,
-      search: beam === null ? {} : { beam },
-      alternatives: OTHERS,
-      trace: !run.search.sample,
-      align: run.has_links,
+      run: run.run, source, prefix, without, search: beam === null ? {} : { beam }, alternatives: OTHERS,
+      trace: !run.search.sample, align: run.has_links,
     }],
 };
 for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object.keys(questions)))) {
-  state[name] = null;
+  state[name] = UNCHOSEN[name] = null;
   QUESTIONS[name] = (now) => tabs[now.view].questions[name]?.(now);
 }
 
@@ -110,8 +103,12 @@ for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object
 const PICTURES = [
   ["problem", ({ problems }) => [problems.runs ?? problems.page], told],
   ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], told],
+  ["run", ({ runs }) => [runs], (runs) => runs.map(({ run, stacks, error }) => element("option",
+    { value: run, disabled: !stacks }, literal(run), error ? " (damaged)" : !stacks && " (no model yet)"))],
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place], drawTranslation],
+  ["spoken", ({ translation, spoken, run }) => [translation && spoken, run?.target_language],
+    (text, language) => foreign(text, language)],
   ["purpose", ({ run }) => [run], purpose],
   ["examples", ({ run }) => [run?.examples?.length > 0 && run.examples], (examples) => roving(element("p", {},
     examples.map((one, at) => [button(`example ${at}`, () => take(one), { class: "example" }, foreign(one)), " "])),
@@ -122,14 +119,11 @@ const PICTURES = [
     ...pictures,
   ]),
 ];
-// What the pictures may do.
-const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, allOn, open, openWord, go, undo };
+const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, open, go, undo };
 
 const asked = {}; // the last request for each answer, as text
-const failed = new Set(); // answers whose request failed although it was valid; retried later
 const underWay = {}; // for each answer, the AbortController of its request
 const drawn = {};
-let speaking = null;
 
 /** Change the state; all changes go through here. Then send requests and redraw. */
 function change(patch) {
@@ -140,44 +134,31 @@ function change(patch) {
 }
 
 /** Send a request if it, or the run's step, has changed; abort the previous one. */
-function pose(name, again = false) {
+function pose(name) {
   const waits = name !== "translation" && underWay.translation;
   const question = waits ? null : QUESTIONS[name](state) || null;
   const text = question && JSON.stringify([question, state.run?.step]);
-  if (waits ? !underWay[name] : question && text === asked[name] && !again) {
+  if (waits ? !underWay[name] : question && text === asked[name]) {
     return;
   }
   underWay[name]?.abort();
   delete underWay[name];
-  failed.delete(name);
   asked[name] = text;
-  if (name === "translation") {
-    clearTimeout(speaking);
-  }
   if (question === null) {
     Object.assign(state, waits ? {} : { [name]: null, problems: { ...state.problems, [name]: undefined } });
     return;
   }
   const stop = new AbortController();
   underWay[name] = stop;
-  const settle = (answer, problem) => {
+  const settle = (answer, error) => {
     if (underWay[name] === stop) {
       delete underWay[name];
-      change({ [name]: answer, problems: { ...state.problems, [name]: problem } });
-      if (answer && name === "translation") {
-        speak(answer);
-      }
+      change({ [name]: answer, problems: { ...state.problems, [name]: error?.message } });
+      setTimeout(() => speak(answer), SPEAKING);
     }
   };
-  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
-    settle,
-    (error) => {
-      if (underWay[name] === stop && error.status !== WRONG) {
-        failed.add(name);
-      }
-      settle(null, refused(error));
-    },
-  );
+  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) })
+    .then(settle, (error) => settle(null, error));
 }
 
 function remark(name, problem) {
@@ -185,16 +166,8 @@ function remark(name, problem) {
   render();
 }
 
-function refused(error) {
-  return error.status === NO_KEY
-    ? say`This page has no valid key: open the address that tmt serve printed again, including everything after the #.`
-    : translated(error.message);
-}
-
 /** True if the translation was refused because of the search settings, not the sentence. */
-function isOfSearch({ translation }) {
-  return /^search\b/.test(translation);
-}
+const isOfSearch = ({ translation }) => /^search\b/.test(translation);
 
 function render() {
   for (const [id, of, draw] of PICTURES) {
@@ -207,54 +180,33 @@ function render() {
   }
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const is = tab.dataset.place === state.view;
-    tab.ariaSelected = is;
-    tab.tabIndex = is ? 0 : -1;
+    Object.assign(tab, { ariaSelected: is, tabIndex: is ? 0 : -1 });
     byId(tab.dataset.place).hidden = !is;
   }
   const isBusy = ["translation", ...Object.keys(tabs[state.view].questions)].some((name) => underWay[name]);
   byId(state.view).ariaBusy = isBusy;
   byId("busy").hidden = !isBusy;
-  const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
-  for (const [id, is] of Object.entries(isWrong)) {
-    byId(id).ariaInvalid = Boolean(is);
-  }
+  byId("source").ariaInvalid = /^source:/.test(state.problems.translation);
+  byId("beam").ariaInvalid = Boolean(drawn["beam-problem"][0]);
   byId("translation").ariaBusy = Boolean(underWay.translation);
   byId("ask-losses").ariaPressed = state.allLosses;
   byId("class-mode").ariaPressed = Boolean(state.isClass);
-  document.documentElement.classList.toggle("class-mode", state.isClass);
   document.body.dataset.view = state.view;
+  byId("run").value = state.run?.run ?? "";
   byId("method").value = state.method;
   byId("unit").value = state.words ? "words" : "pieces";
-  if (!state.translation) {
-    clearTimeout(speaking);
-    byId("spoken").textContent = "";
-  }
-  showCheckpoint();
   keepAddress(state);
 }
 
-/** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
-function showCheckpoint() {
-  const steps = state.run?.checkpoints ?? [];
-  const slider = byId("checkpoint");
-  const place = state.checkpoint ?? steps.length - 1;
-  slider.max = steps.length - 1;
-  slider.value = place;
-  slider.ariaValueText = say`step ${steps[place]}`;
-  slider.closest("p").hidden = steps.length < 2;
-}
+/** Send all requests again at the next change. */
+const forget = (names = Object.keys(QUESTIONS)) => names.forEach((name) => delete asked[name]);
 
-/** Announce the translation to screen readers once it has been unchanged for a second. */
-function speak({ translation }) {
-  speaking = setTimeout(() => {
-    const spoken = byId("spoken");
-    if (spoken.textContent !== visible(translation)) {
-      replace(spoken, foreign(translation, state.run.target_language));
-    }
-  }, SPEAKING);
+/** Announce an answer to screen readers if it is still the translation. */
+function speak(answer) {
+  if (answer && answer === state.translation && !underWay.translation) {
+    change({ spoken: answer.translation });
+  }
 }
-
-// User actions
 
 /** Choose a run, with the choices of the address if they make sense for it. */
 function chooseRun(name, wished = {}) {
@@ -262,18 +214,12 @@ function chooseRun(name, wished = {}) {
   const field = byId("source");
   // Also keep text typed before the list of runs arrived.
   const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
-  field.lang = run.source_language;
-  byId("run").value = name;
-  byId("beam").value = run.search.beam;
-  const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
-  replace(byId("method"), methods);
   const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
-  field.value = source;
+  Object.assign(field, { lang: run.source_language, value: source });
+  byId("beam").value = run.search.beam;
   const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
-  const answers = Object.fromEntries(Object.keys(QUESTIONS).map((one) => [one, null]));
-  Object.keys(QUESTIONS).forEach((name) => delete asked[name]);
-  const nothing = { prefix: [], chosenBefore: [], without: [], beam: null, place: null, row: null, checkpoint: null };
-  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
+  forget();
+  change({ ...UNCHOSEN, problems: {}, run, source, method, ...sensible(run, wished), ...run.beginning });
 }
 
 /** The parts of the state that an address may set, without those that make no sense. */
@@ -283,13 +229,11 @@ function sensible(run, { view, head, without = [], stop = null, entered = null, 
     ...(Object.hasOwn(tabs, view ?? "") && { view }),
     ...(head && { head }),
     ...(off.length > 0 && { without: off }),
-    ...(words !== undefined && { words, isClass, entered, stop: stop ?? (view === "course" ? 1 : null) }),
+    ...(words !== undefined && { words, isClass, entered, stop }),
   };
 }
 
-function type(source) {
-  change({ source, prefix: [], chosenBefore: [], place: null });
-}
+const type = (source) => change({ source, prefix: [], chosenBefore: [], place: null });
 
 function take(sentence) {
   const field = byId("source");
@@ -298,15 +242,10 @@ function take(sentence) {
   type(sentence);
 }
 
+/** Open the alternatives of a token, from any view. */
 function open(place, from = place) {
-  change({ place, against: null });
+  change({ view: "choices", place, against: null });
   focusOn(`piece ${from}`);
-}
-
-/** Open the alternatives of a word of the translation, from any view. */
-function openWord(place) {
-  change({ view: "choices" });
-  open(place);
 }
 
 function go(prefix, place = prefix.length - 1) {
@@ -315,9 +254,8 @@ function go(prefix, place = prefix.length - 1) {
 }
 
 function undo() {
-  if (state.chosenBefore.length) {
-    change({ prefix: state.chosenBefore.at(-1), chosenBefore: state.chosenBefore.slice(0, -1), place: null });
-  }
+  const { chosenBefore } = state;
+  change({ prefix: chosenBefore.at(-1) ?? [], chosenBefore: chosenBefore.slice(0, -1), place: null });
 }
 
 function pick(head) {
@@ -330,22 +268,13 @@ function pickRow(row) {
 }
 
 /** The side of the pair with the rows of a head. */
-function sideOf(head) {
-  return head.startsWith("encoder") ? "source" : "target";
-}
+const sideOf = (head) => head.startsWith("encoder") ? "source" : "target";
 
 function flip(head) {
-  const off = state.without.includes(head);
-  change({ without: off ? state.without.filter((one) => one !== head) : [...state.without, head] });
+  change({ without: [...new Set(state.without).symmetricDifference(new Set([head]))] });
 }
 
-function allOn() {
-  change({ without: [] });
-}
-
-function focusOn(place) {
-  document.querySelector(`#pieces [data-place="${place}"]`)?.focus();
-}
+const focusOn = (place) => document.querySelector(`#pieces [data-place="${place}"]`)?.focus();
 
 function about(run) {
   const { source_language: from, target_language: to, corpus, state: how, best_step: step, score } = run;
@@ -365,12 +294,11 @@ function purpose({ source_language: from }) {
 /** Add the panels and buttons of tabs that the HTML does not have. */
 function build() {
   const ordered = Object.values(tabs).sort((one, other) => one.place - other.place);
-  for (const { id, title, pictures, controls, layout, needsModel, listen } of ordered) {
-    const own = element("button", {
+  for (const { id, title, pictures, controls, needsModel, listen } of ordered) {
+    byId("tabs").append(element("button", {
       type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
       class: needsModel && "needs-model",
-    }, title);
-    byId("tabs").append(own);
+    }, title));
     let panel = byId(id);
     if (!panel) {
       panel = element("section", { id, role: "tabpanel", "aria-labelledby": `tab-${id}` }, element("h2", {}, title),
@@ -379,8 +307,7 @@ function build() {
       document.querySelector("main").append(panel);
     }
     const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
-    const drawn = missing.map((name) => element("div", { id: name }));
-    panel.append(...(layout ? [element("div", { class: layout }, drawn)] : drawn));
+    panel.append(...missing.map((name) => element("div", { id: name })));
     listen?.(panel, ACTIONS);
   }
 }
@@ -393,21 +320,19 @@ function listen() {
     typing = setTimeout(() => type(target.value), TYPING);
   });
   on("run", "change", ({ target }) => {
-    rememberRun(target.value);
+    lastRun(target.value);
     chooseRun(target.value);
   });
   on("class-mode", "click", () => change({ isClass: !state.isClass }));
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
-  on("show-code", "click", () => state.run && tried(showCode));
-  on("save-page", "click", () => state.translation && tried(savePage));
-  on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
+  const report = (error) => remark("page", error.message);
+  on("show-code", "click", () => state.run && showCode().catch(report));
+  on("save-page", "click", () => state.translation && savePage().catch(report));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
     remark("beam", validity.valid ? undefined : say`Give a whole number from 1 to ${max}.`);
     change({ beam: validity.valid ? valueAsNumber : state.beam });
   });
-  on("tabs", "click", ({ target }) => target.dataset.place && change({
-    view: target.dataset.place, stop: state.stop ?? (target.dataset.place === "course" ? 1 : null),
-  }));
+  on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {
       document.body.classList.toggle("printing", printing);
@@ -424,11 +349,6 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = before), SPEAKING);
 }
 
-/** Call an asynchronous function, and show its error. */
-function tried(action) {
-  action().catch((error) => remark("page", refused(error)));
-}
-
 /** Save the page with its answers as one file. */
 async function savePage() {
   const { run, source, translation, prefix, method, words, without } = state;
@@ -437,17 +357,11 @@ async function savePage() {
   saveFile("tmt.html", "text/html", page);
 }
 
-function savePicture() {
-  const drawn = document.querySelector("#one-head table");
-  return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
-}
-
 /** Show the link with the key as a QR code, for the cameras of a class. */
 async function showCode() {
   const { rows } = await ask("code", { run: state.run.run, link: withKey(addressOf(state)) });
-  const dialog = byId("code");
-  replace(dialog, smallMatrix(rows, { largest: 1 }), button("close code", () => dialog.close(), {}, "Close"));
-  dialog.showModal();
+  replace(byId("code-picture"), smallMatrix(rows));
+  byId("code").showModal();
 }
 
 /** Refresh the list of runs, and retry failed requests. */
@@ -457,30 +371,23 @@ async function list() {
     if (ageless(runs) !== ageless(state.runs) || state.problems.runs) {
       offer(runs, opens);
     }
-    failed.forEach((name) => delete asked[name]);
+    forget(Object.keys(QUESTIONS).filter((name) => state.problems[name]));
     change({});
   } catch (error) {
-    remark("runs", refused(error));
+    remark("runs", error.message);
   }
 }
 
 function offer(runs, opens = null) {
-  const options = runs.map(({ run, stacks, error }) => {
-    const why = error ? " (damaged)" : !stacks && " (no model yet)";
-    return element("option", { value: run, disabled: !stacks }, literal(run), why);
-  });
-  const select = byId("run");
-  replace(select, options);
   state.runs = runs;
   const usable = runs.filter((run) => run.stacks);
   const wished = readAddress();
   const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
-    usable.find(({ run, state: how }) => how === "finished" && run !== READY) ?? usable[0];
+    usable.find(({ run, state: how }) => how === "finished" && run !== "ready") ?? usable[0];
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
   const gone = state.run && !now && say`The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : say`No run here has a model yet; train one with: tmt train`));
   if (now) {
-    select.value = now.run;
     const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
     if (offered(now) !== offered(state.run)) {
       chooseRun(now.run); // a different model of the same name
@@ -492,22 +399,17 @@ function offer(runs, opens = null) {
   }
 }
 
-/** Poll while the page is visible. */
-function every(milliseconds, look) {
-  setTimeout(async () => {
-    if (!document.hidden) {
-      await look();
-    }
-    every(milliseconds, look);
-  }, milliseconds);
+/** Poll the list of runs while the page is visible. */
+async function poll() {
+  if (!document.hidden || !state.run) {
+    await list();
+  }
+  setTimeout(poll, LISTING);
 }
 
 async function start() {
   translatePage();
-  await prepare(() => {
-    Object.keys(asked).forEach((name) => delete asked[name]);
-    list();
-  });
+  await prepare(list);
   build();
   listen();
   addEventListener("hashchange", () => {
@@ -517,13 +419,7 @@ async function start() {
       chooseRun(run.run, { source: run.example ?? "", view: "choices", ...wished });
     }
   });
-  await list();
-  every(LISTING, list);
-  every(MEASURING, () => {
-    if (QUESTIONS.curves?.(state) && state.run?.state === "training" && !underWay.curves) {
-      pose("curves", true);
-    }
-  });
+  poll();
 }
 
 start();

@@ -1,13 +1,9 @@
 // The computations behind the pictures of the course, as pure functions of plain numbers and arrays.
 
 /** What `of` returns for each number from 0 to `count` − 1. */
-export function times(count, of) {
-  return Array.from({ length: count }, (_, place) => of(place));
-}
+export const times = (count, of) => Array.from({ length: count }, (_, place) => of(place));
 
-export function sum(numbers) {
-  return numbers.reduce((all, number) => all + number, 0);
-}
+export const sum = (numbers) => numbers.reduce((all, number) => all + number, 0);
 
 /** exp(s_j / T) / Σ_k exp(s_k / T); a score of −Infinity has no weight, and a row of them has none at all. */
 export function softmax(scores, temperature = 1) {
@@ -18,18 +14,14 @@ export function softmax(scores, temperature = 1) {
 }
 
 /** Σ_j α_j v_j. */
-export function weighedSum(weights, vectors) {
+function weighedSum(weights, vectors) {
   return vectors[0].map((_, d) => vectors.reduce((all, one, j) => all + weights[j] * one[d], 0));
 }
 
-export function dotProduct(one, other) {
-  return one.reduce((all, number, d) => all + number * other[d], 0);
-}
+export const dotProduct = (one, other) => one.reduce((all, number, d) => all + number * other[d], 0);
 
 /** The product of a matrix of rows and a matrix. */
-export function multiplied(rows, matrix) {
-  return rows.map((row) => weighedSum(row, matrix));
-}
+export const multiplied = (rows, matrix) => rows.map((row) => weighedSum(row, matrix));
 
 /** The three steps of attention, row by row; `scale` multiplies the scores. */
 export function attended(queries, keys, values, scale = 1) {
@@ -69,19 +61,16 @@ export function inRows(numbers, size) {
 
 /** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
 export function histogram(values, reach, bins) {
-  const counts = new Array(bins).fill(0);
-  for (const value of values) {
-    counts[Math.min(bins - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * bins)))] += 1;
-  }
-  return counts;
+  const found = Map.groupBy(values, (value) =>
+    Math.min(bins - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * bins))));
+  return times(bins, (bin) => found.get(bin)?.length ?? 0);
 }
 
 /** The weights of a matrix of scores; with `causal`, row i sees columns j ≤ i only, and null is hidden. */
 export function maskedWeights(scores, causal) {
   return scores.map((row, i) => {
-    const hidden = row.map((_, j) => causal && j > i);
-    const weights = softmax(row.map((score, j) => (hidden[j] ? -Infinity : score)));
-    return weights.map((weight, j) => (hidden[j] ? null : weight));
+    const weights = softmax(causal ? row.slice(0, i + 1) : row);
+    return row.map((_, j) => weights[j] ?? null);
   });
 }
 

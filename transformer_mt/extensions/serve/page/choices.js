@@ -20,8 +20,7 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo, ...ask
       class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": number === place,
     }, foreign(token, null, dir), element("span", { class: "below-word" }, probability(likely))));
   const language = run.target_language;
-  const attributes = { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir };
-  const pieces = element("div", attributes, line);
+  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir }, line);
   const position = place === null ? null : answer.alternatives?.[place];
   return [
     roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),
@@ -67,29 +66,22 @@ export function drawBeam({ trace, translation }, run, { go }) {
     return element("p", {}, "No search was run here, so there is no beam to show.");
   }
   const dir = direction(translation);
-  const children = Map.groupBy(trace.nodes.keys(), (number) => trace.nodes[number].parent);
+  const likeliest = [...trace.nodes.keys()].sort((one, other) =>
+    trace.nodes[other].log_probability - trace.nodes[one].log_probability);
+  const children = Map.groupBy(likeliest, (number) => trace.nodes[number].parent);
   const best = new Set(pathTo(trace, trace.best));
   const start = element("span", { class: "start" }, foreign(trace.prefix.join(" ") || "<s>", run.target_language));
-  const buttons = [];
   const ends = [];
-  const rows = []; // rows used so far at each step
-  const visit = (parent, from, depth) => {
-    const following = (children.get(parent) ?? []).toSorted(
-      (one, other) => trace.nodes[other].log_probability - trace.nodes[one].log_probability,
-    );
-    following.forEach((number, place) => {
-      rows[depth] = (rows[depth] ?? 0) + 1;
-      const at = { place, of: following.length, depth, isBest: best.has(number), dir };
-      const button = nodeButton(trace, number, at, go);
-      [button.style.gridColumn, button.style.gridRow] = [depth, rows[depth]];
-      ends.push([from, button]);
-      buttons.push(button);
-      visit(number, button, depth + 1);
-    });
-  };
+  const visit = (parent, from, depth) => children.get(parent)?.forEach((number, place, { length }) => {
+    const button = nodeButton(trace, number, { place, of: length, depth, isBest: best.has(number), dir }, go);
+    button.style.gridColumn = depth;
+    ends.push([from, button]);
+    visit(number, button, depth + 1);
+  });
   visit(null, start, 1);
-  const isBest = (button) => button.classList.contains("best");
-  const curves = ends.map(([, to]) => shape("path", { class: isBest(to) ? "branch best" : "branch" }));
+  const buttons = ends.map(([, button]) => button);
+  const isBest = (button) => button.ariaSelected === "true";
+  const curves = buttons.map((to) => shape("path", { class: isBest(to) ? "branch best" : "branch" }));
   const drawing = shape("svg", { class: "branches", "aria-hidden": true }, curves);
   const name = "The beam, step by step";
   const tree = element("div", { class: "tree", role: "tree", "aria-label": name, lang: run.target_language }, buttons);
@@ -107,13 +99,8 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
   const { token, log_probability: total, end, score } = trace.nodes[number];
   const said = end === "ended" ? say`, ended with score ${fixed(score, 2)}` : end ? `, ${retold(end)}` : "";
   const attributes = {
-    role: "treeitem",
-    class: ["node", end, isBest && "best"].filter(Boolean).join(" "),
-    "aria-level": depth,
-    "aria-posinset": place + 1,
-    "aria-setsize": of,
-    "aria-selected": isBest,
-    title: `ln p ${fixed(total, 2)}${said}`,
+    role: "treeitem", class: ["node", end, isBest && "best"].filter(Boolean).join(" "), "aria-selected": isBest,
+    "aria-level": depth, "aria-posinset": place + 1, "aria-setsize": of, title: `ln p ${fixed(total, 2)}${said}`,
   };
   const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].token)]);
   const sum = element("span", { class: "number" }, fixed(total, 2),
@@ -122,7 +109,4 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
 }
 
 /** The numbers of the nodes from the root to a node, itself included. */
-function pathTo(trace, number) {
-  return number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
-}
-
+const pathTo = (trace, number) => number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];

@@ -6,12 +6,15 @@ import { LANGUAGE } from "./language.js";
 /** The code of the language, such as `de`; numbers follow it as well. */
 export const LOCALE = LANGUAGE.code;
 const TRANSLATIONS = new Map(Object.entries(LANGUAGE.texts ?? {}));
-const SENTENCES = Object.entries(LANGUAGE.sentences ?? {}).map(([english, own]) => [patternOf(english), own]);
+// Sentences with any values, `{0}`, or `{0:n}` for a number, as patterns.
+const SENTENCES = Object.entries(LANGUAGE.sentences ?? {}).map(([english, own]) => [
+  new RegExp(`^${english.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\d\}/g, "(.+?)")
+    .replaceAll(/\{\d:n\}/g, "([\\d.,e+-]+)")}$`), own,
+]);
 const POINT = (0.5).toLocaleString(LOCALE).at(1);
 
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
-// Attributes with texts.
 const SAID = ["aria-label", "aria-valuetext", "label", "title"];
 // Cc: controls. Cf: format characters, such as direction overrides, but not those that scripts and emoji need and that
 // do not reorder text. Cs: lone surrogates. Zl, Zp: line breaks.
@@ -20,12 +23,6 @@ const CONTROLS = /(?![\u200c\u200d\u00ad])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const FROM_RIGHT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
 const RUNS = new RegExp(`(▁?(?=\\p{L})[${FROM_RIGHT}]+)`, "u");
 const IS_FROM_RIGHT = new RegExp(`^[${FROM_RIGHT}]`, "u");
-
-/** Matches a sentence with any values: `{0}`, or `{0:n}` for a number. */
-function patternOf(english) {
-  const plain = english.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${plain.replaceAll(/\{\d\}/g, "(.+?)").replaceAll(/\{\d:n\}/g, "([\\d.,e+-]+)")}$`);
-}
 
 /** A text in the language of the page, or the text itself; spaces around it stay. */
 export function translated(text) {
@@ -41,9 +38,7 @@ export function say(strings, ...values) {
 }
 
 /** A number of things: `1 head`, `2 heads`. */
-export function plural(count, thing) {
-  return say(["", ` ${thing}${count === 1 ? "" : "s"}`], count);
-}
+export const plural = (count, thing) => say(["", ` ${thing}${count === 1 ? "" : "s"}`], count);
 
 /** A sentence of the server in the language of the page, part by part; unknown parts stay. */
 export function retold(sentence) {
@@ -55,27 +50,20 @@ export function retold(sentence) {
   }).join("");
 }
 
-export function capitalised(text) {
-  return `${text[0].toUpperCase()}${text.slice(1)}`;
-}
+export const capitalised = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 /** Digits with the minus and the decimal point of the language. */
-export function numeral(digits) {
-  return digits.replaceAll("-", "−").replace(".", POINT);
-}
+export const numeral = (digits) => digits.replaceAll("-", "−").replace(".", POINT);
 
 /** Put the texts of the HTML into the language of the page. */
 export function translatePage() {
   document.documentElement.lang = LOCALE;
-  const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const node = texts.currentNode;
-    const own = TRANSLATIONS.get(node.data.trim().replaceAll(/\s+/g, " "));
-    if (own) {
-      node.data = node.data.replace(/\S[^]*\S/, () => own);
-    }
+  document.title = translated(document.title);
+  for (const one of document.body.querySelectorAll(":not(script)")) {
+    one.ariaLabel = one.ariaLabel && translated(one.ariaLabel);
+    const texts = [...one.childNodes].filter((node) => node instanceof Text);
+    texts.forEach((node) => (node.data = translated(node.data.replaceAll(/\s+/g, " "))));
   }
-  document.querySelectorAll("[aria-label]").forEach((one) => (one.ariaLabel = translated(one.ariaLabel)));
 }
 
 /**
@@ -95,9 +83,10 @@ export function button(place, onclick, attributes, ...children) {
 }
 
 /** Create a paragraph that stays in the background. */
-export function quiet(...children) {
-  return element("p", { class: "quiet" }, children);
-}
+export const quiet = (...children) => element("p", { class: "quiet" }, children);
+
+/** Items with a comma, or another text, between them. */
+export const joined = (items, between = ", ") => items.map((one, place) => [place > 0 && between, one]);
 
 /** Create a part that unfolds below a summary; `place` identifies it for `replace`. */
 export function folded(place, summary, attributes, ...children) {
@@ -144,9 +133,7 @@ export function visible(text) {
 }
 
 /** Untrusted text that is only shown as it is, never translated. */
-export function literal(text) {
-  return new Text(visible(text));
-}
+export const literal = (text) => new Text(visible(text));
 
 /** The direction of a text, `ltr` or `rtl`, from its first letter; `usual` if it has none. */
 export function direction(text, usual = "ltr") {
@@ -184,18 +171,12 @@ export function replace(container, ...children) {
 }
 
 /** Two decimals, without a zero before a point: `.42`, `−.31`, `1.00`; but `0,42`. */
-export function decimal(number) {
-  return compact(fixed(number, 2));
-}
+export const decimal = (number) => compact(fixed(number, 2));
 
-export function compact(digits) {
-  return digits.replace(/^(−?)0\./, "$1.");
-}
+export const compact = (digits) => digits.replace(/^(−?)0\./, "$1.");
 
 /** A number with so many decimals; no zero is negative. */
-export function fixed(number, digits) {
-  return numeral(number.toFixed(digits).replace(/^-(0\.0*)$/, "$1"));
-}
+export const fixed = (number, digits) => numeral(number.toFixed(digits).replace(/^-(0\.0*)$/, "$1"));
 
 /** Format a column of numbers with equal decimals: three, or enough for four digits of the largest. */
 export function column(numbers) {
@@ -205,9 +186,7 @@ export function column(numbers) {
 }
 
 /** Format a probability; very small ones as `< .01`. */
-export function probability(number) {
-  return number < 0.005 ? `< ${decimal(0.01)}` : decimal(number);
-}
+export const probability = (number) => number < 0.005 ? `< ${decimal(0.01)}` : decimal(number);
 
 /** An area that scrolls sideways, with a shadow at an edge where there is more; reachable by keyboard if it scrolls. */
 export function scroller(name, dir, ...children) {

@@ -9,24 +9,18 @@ import { legend, level, scaleOf } from "./shades.js";
 import { linkedWords } from "./words.js";
 
 export const STACKS = {
-  encoder: "Encoder self-attention",
-  decoder: "Decoder self-attention",
-  cross: "Cross-attention",
+  encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention",
 };
 // In the name of a layer's mean, the place of the head's number.
 const MEAN = "mean";
 
 // The rows and columns of a method with one matrix for the whole model.
 const BETWEEN = {
-  encoder: "sentence against itself",
-  decoder: "translation against itself",
-  cross: "translation against sentence",
+  encoder: "sentence against itself", decoder: "translation against itself", cross: "translation against sentence",
 };
 
 /** True if a method has one matrix for the whole model, not one per head. */
-function isWhole({ method }, run) {
-  return run.methods[method]?.whole ?? false;
-}
+const isWhole = ({ method }, run) => run.methods[method]?.whole ?? false;
 
 /** The title of a stack's matrices: what a method measures, and where. */
 function titleOf(method, stack, whole) {
@@ -41,13 +35,13 @@ function titleOf(method, stack, whole) {
  * `cross.2.1`; without `flip`, there are no switches. Heads in `without` are off: their matrices are not drawn.
  */
 export function drawHeads(attention, run, head, without, losses, { pick, flip }) {
-  const chosen = headToShow(attention, run, head);
-  if (!Object.keys(attention.stacks).length) {
+  const stacks = Object.keys(attention.stacks);
+  if (!stacks.length) {
     return element("p", {},
       "This model has no attention, so there are no heads to look at. Choose another run above.");
   }
+  const chosen = headToShow(attention, run, head);
   const whole = isWhole(attention, run);
-  const stacks = Object.keys(attention.stacks);
   const namesOf = (stack) => whole ? [[stack]] : headNames(run, stack);
   const numbersOf = (name) => matrixOf(attention, run, name, without)?.numbers;
   const scale = scaleOf(stacks.flatMap(namesOf).flat().map(numbersOf).filter(Boolean));
@@ -55,16 +49,12 @@ export function drawHeads(attention, run, head, without, losses, { pick, flip })
     const [{ dir }] = sidesOf(stack, attention, run);
     const title = titleOf(attention.method, stack, whole);
     const rows = namesOf(stack).map((names, layer) => {
-      const cells = names.map((name) => {
-        const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
-        const [said, off] = [whole ? title : name, without.includes(name)];
-        return headCell(name, said, numbersOf(name), scale, { off, loss, chosen, dir, pick, flip });
-      });
+      const cells = names.map((name) => headCell(name, whole ? title : name, numbersOf(name), {
+        scale, dir, isChosen: name === chosen, isOff: without.includes(name), losses, pick, flip,
+      }));
       const label = whole ? translated("whole model") : say`layer ${layer + 1}`;
-      return [
-        quiet(label),
-        element("div", { class: "layer", role: "group", "aria-label": `${title}, ${label}` }, cells),
-      ];
+      const group = { class: "layer", role: "group", "aria-label": `${title}, ${label}` };
+      return [quiet(label), element("div", group, cells)];
     });
     return element("section", { class: `stack ${stack}` }, element("h3", {}, title), rows);
   });
@@ -84,18 +74,18 @@ export function headNames(run, stack) {
     [...heads, ...(heads.length > 1 ? [MEAN] : [])].map((head) => `${stack}.${layer + 1}.${head}`));
 }
 
-function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
+function headCell(name, said, matrix, { scale, dir, isChosen, isOff, losses, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
-  const place = name.split(".").slice(1);
-  const label = place[1] === MEAN ? translated(MEAN) : place.join(".");
-  const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
+  const [, layer, number] = name.split(".");
+  const label = number === MEAN ? MEAN : `${layer}.${number}`;
+  const attributes = { class: "pick", "aria-pressed": isChosen, "aria-label": say`Look at ${said}` };
+  const loss = losses && losses.log_probability - losses.without[name];
+  const sign = Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−";
   return element("div", { class: "head" },
-    button(`pick ${name}`, () => pick(name), {
-      class: "pick", "aria-pressed": name === chosen, "aria-label": say`Look at ${said}`,
-    }, picture),
-    isSwitched && headSwitch(name, label, !off, flip),
-    !isSwitched && place.length > 0 && element("span", { class: "loss" }, label),
-    loss !== null && element("span", { class: "loss" }, rounded(loss)));
+    button(`pick ${name}`, () => pick(name), attributes, picture),
+    flip && layer && number !== MEAN ? headSwitch(name, label, !isOff, flip)
+      : layer && element("span", { class: "loss" }, label),
+    Number.isFinite(loss) && element("span", { class: "loss" }, `ln p ${sign}${decimal(Math.abs(loss))}`));
 }
 
 /** A button that turns a head on or off. */
@@ -107,51 +97,46 @@ export function headSwitch(name, label, isOn, flip) {
 /** The chosen head: the effect of removing it, its links, and its numbers as a table. */
 export function drawHead(attention, run, head, without, losses) {
   const chosen = headToShow(attention, run, head);
-  const found = matrixOf(attention, run, chosen, without);
   if (!chosen) {
     return null;
   }
-  const loss = losses?.without[chosen] !== undefined &&
-    element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
+  const found = matrixOf(attention, run, chosen, without);
+  const [before, after] = [losses?.log_probability, losses?.without[chosen]];
+  const logarithms = after !== undefined && say`ln p from ${fixed(before, 2)} to ${fixed(after, 2)}`;
+  const loss = logarithms && element("p", {},
+    say`Without ${chosen}, p of this translation ${changeOf(before, after)}; ${logarithms}.`,
+    without.length > 0 && " All other heads are on here.");
   if (!found) {
     const isOff = without.includes(chosen) || chosen.endsWith(MEAN);
     return [element("p", {}, isOff ? say`${chosen} is off.` : "Choose a head above to see its numbers."), loss];
   }
-  const { maps, stack, numbers, count } = found;
+  const { stack, numbers, count } = found;
   const [whole, meaning] = [isWhole(attention, run), run.methods[attention.method]?.meaning ?? attention.method];
-  const [above, below] = sidesOf(stack, attention, run);
+  const [columns, rows] = sidesOf(stack, attention, run);
   const scale = scaleOf([numbers]);
-  const links = numbers.flatMap((row, to) =>
-    row.map((number, from) => ({ from, to, weight: number ?? 0 })),
-  ).filter(({ weight }) => level(weight, scale.largest) > 0);
-  const words = (texts) => texts.map((text) => ({ text }));
-  const lines = [
-    { words: words(maps.columns), ...above, name: "Columns: where it may look" },
-    { words: words(maps.rows), ...below, name: "Rows: where it looks from" },
-  ];
+  const links = numbers.flatMap((row, to) => row.map((number, from) => ({ from, to, weight: number ?? 0 })))
+    .filter(({ weight }) => level(weight, scale.largest) > 0);
   const title = titleOf(attention.method, stack, whole);
-  const named = whole ? title : `${title}, ${chosen}`;
   const mean = count === null ? "" : say` This is the mean of ${plural(count, "head")}.`;
-  const caption = `${named}. ${say`A number is ${retold(meaning)}; ${legend(scale)}.`}${mean}`;
+  const caption =
+    `${whole ? title : `${title}, ${chosen}`}. ${say`A number is ${retold(meaning)}; ${legend(scale)}.`}${mean}`;
   return [
     element("h3", {}, whole ? title : chosen),
     loss,
-    linkedWords({ lines, links, scale, name: say`Where ${whole ? title : chosen} looks` }),
-    matrixTable({
-      numbers,
-      rows: { words: maps.rows, ...below },
-      columns: { words: maps.columns, ...above },
-      scale,
-      caption,
-    }),
+    linkedWords({ lines: [columns, rows], links, scale, name: say`Where ${whole ? title : chosen} looks` }),
+    matrixTable({ numbers, rows, columns, scale, caption }),
   ];
 }
 
-/** The language and direction of the columns and rows of a stack. */
-function sidesOf(stack, { source, target }, run) {
+/** The columns and rows of a stack: their words, language and direction. */
+function sidesOf(stack, { source, target, stacks }, run) {
   const ofSource = { language: run.source_language, dir: direction(source) };
   const ofTarget = { language: run.target_language, dir: direction(target) };
-  return [stack === "decoder" ? ofTarget : ofSource, stack === "encoder" ? ofSource : ofTarget];
+  const { columns, rows } = stacks[stack];
+  return [
+    { words: columns, name: "Columns: where it may look", ...(stack === "decoder" ? ofTarget : ofSource) },
+    { words: rows, name: "Rows: where it looks from", ...(stack === "encoder" ? ofSource : ofTarget) },
+  ];
 }
 
 /** The chosen head if the model has it, even if it is off; otherwise the first cross-attention head with a matrix. */
@@ -168,15 +153,7 @@ export function headToShow(attention, run, chosen) {
 }
 
 /** A note for numbers that are computed with all heads, if some are off. */
-export function drawAllOn(without) {
-  return without.length > 0 && quiet("These numbers are with all heads on.");
-}
-
-function importance(name, losses) {
-  const [before, after] = [losses.log_probability, losses.without[name]];
-  const logarithms = say`ln p from ${fixed(before, 2)} to ${fixed(after, 2)}`;
-  return say`Without ${name}, p of this translation ${changeOf(before, after)}; ${logarithms}.`;
-}
+export const drawAllOn = (without) => without.length > 0 && quiet("These numbers are with all heads on.");
 
 /** How a probability changes, as printed; from its logarithms. */
 export function changeOf(before, after) {
@@ -184,22 +161,14 @@ export function changeOf(before, after) {
   return p === q ? say`stays at ${p}` : after > before ? say`rises from ${p} to ${q}` : say`falls from ${p} to ${q}`;
 }
 
-function rounded(loss) {
-  return `ln p ${Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
-}
-
 /** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */
-export function matrixOf(attention, run, name, without) {
-  const [stack, layer = 1, head = 1] = (name ?? "").split(".");
-  const maps = attention.stacks[stack];
-  const heads = maps?.weights[layer - 1];
-  if (head !== MEAN) {
-    const numbers = heads?.[head - 1];
-    return numbers && !without.includes(name) ? { maps, stack, numbers, count: null } : null;
-  }
-  const isOn = (number) => heads?.[number - 1] && !without.includes(`${stack}.${layer}.${number}`);
-  const on = (run.stacks[stack]?.[layer - 1] ?? []).filter(isOn).map((number) => heads[number - 1]);
-  return on.length ? { maps, stack, numbers: meanOf(on), count: on.length } : null;
+export function matrixOf({ stacks }, run, name, without) {
+  const [stack, layer = 1, head = 1] = name?.split(".") ?? [];
+  const [matrices, isMean] = [stacks[stack]?.weights[layer - 1], head === MEAN];
+  const on = (isMean ? run.stacks[stack][layer - 1] : [head]).filter((number) =>
+    matrices?.[number - 1] && !without.includes(isMean ? `${stack}.${layer}.${number}` : name));
+  const numbers = on.length > 0 && meanOf(on.map((number) => matrices[number - 1]));
+  return numbers ? { stack, numbers, count: isMean ? on.length : null } : null;
 }
 
 /** The mean of matrices, cell by cell; masked cells stay null. */

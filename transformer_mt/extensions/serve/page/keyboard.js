@@ -9,59 +9,39 @@ const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], A
  * element, also across rows, and the other way round in right-to-left text. Home and End move to the first and last.
  * Tab enters at `current`; Escape calls `leave`.
  */
-export function roving(container, selector, { line = false, current = null, leave = null } = {}) {
+export function roving(container, selector, { line = false, current = null, leave = () => {} } = {}) {
   const all = [...container.querySelectorAll(selector)];
   const enter = (one) => all.forEach((other) => (other.tabIndex = other === one ? 0 : -1));
   enter(current ?? all[0]);
   container.addEventListener("focusin", ({ target }) => all.includes(target) && enter(target));
   container.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey) {
+    const { key, target, ctrlKey, altKey, metaKey } = event;
+    if (ctrlKey || altKey || metaKey || !all.includes(target)) {
       return;
     }
-    if (event.key === "Escape" && leave) {
-      leave();
-      return;
-    }
-    const next = neighbour(all, event.target, event.key, line);
-    if (next) {
+    const ends = { Home: all[0], End: all.at(-1) };
+    if (key in ends || key in DIRECTIONS) {
       event.preventDefault();
-      next.focus();
+      (ends[key] ?? neighbour(all, target, DIRECTIONS[key], line) ?? target).focus();
+    } else if (key === "Escape") {
+      leave();
     }
   });
   return container;
 }
 
-function neighbour(all, from, key, line) {
-  const place = all.indexOf(from);
-  if (place < 0) {
-    return null;
+function neighbour(all, from, [across, down], line) {
+  if (line && across) {
+    return all[all.indexOf(from) + (isFromRight(from) ? -across : across)];
   }
-  if (key === "Home" || key === "End") {
-    return all.at(key === "Home" ? 0 : -1);
-  }
-  if (!(key in DIRECTIONS)) {
-    return null;
-  }
-  const [across, down] = DIRECTIONS[key];
-  const next = line && across ? all[place + (isFromRight(from) ? -across : across)] : nearest(all, from, across, down);
-  return next ?? from;
-}
-
-function nearest(all, from, across, down) {
   const [x, y] = edge(from);
-  let best = null;
-  let least = Infinity;
-  for (const one of all) {
+  const placed = all.map((one) => {
     const [dx, dy] = [edge(one)[0] - x, edge(one)[1] - y];
-    const ahead = dx * across + dy * down;
-    const aside = Math.abs(dx * down) + Math.abs(dy * across);
-    // Elements more to the side than ahead count as another direction, unless there are no others.
-    const distance = ahead + 3 * aside;
-    if (ahead > 2 && distance < least) {
-      [best, least] = [one, distance];
-    }
-  }
-  return best;
+    return { one, ahead: dx * across + dy * down, aside: Math.abs(dx * down) + Math.abs(dy * across) };
+  });
+  // Elements more to the side than ahead count as another direction, unless there are no others.
+  const distance = ({ ahead, aside }) => ahead + 3 * aside;
+  return placed.filter(({ ahead }) => ahead > 2).sort((one, other) => distance(one) - distance(other))[0]?.one;
 }
 
 // The start of an element, not its middle: buttons of a column start together but differ in width.
@@ -70,6 +50,4 @@ function edge(one) {
   return [isFromRight(one) ? right : left, (top + bottom) / 2];
 }
 
-function isFromRight({ parentElement }) {
-  return getComputedStyle(parentElement).direction === "rtl";
-}
+const isFromRight = ({ parentElement }) => getComputedStyle(parentElement).direction === "rtl";

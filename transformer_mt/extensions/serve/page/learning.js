@@ -1,22 +1,20 @@
 // The tab "How it learned": a sentence at each saved checkpoint.
 
 import { short } from "./chart.js";
+import { control } from "./controls.js";
 import { element, quiet, say } from "./dom.js";
 import { drawHead, drawHeads } from "./heads.js";
 import { addTab, ofPair } from "./tabs.js";
 import { comparison } from "./translation.js";
 
 addTab({
-  id: "learning",
-  title: "How it learned",
-  place: 50,
-  needsModel: true,
+  id: "learning", title: "How it learned", place: 50, needsModel: true,
   questions: {
     history: (now) => now.run?.checkpoints.length > 1 &&
       ofPair(now, "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
   },
   pictures: [
-    ["too-few", ({ run }) => [run], drawTooFew],
+    ["checkpoints", ({ run }) => [run], drawCheckpoints],
     ["history", ({ history, translation, run, head }) => [history, translation, run, head], drawHistory],
   ],
 });
@@ -35,10 +33,13 @@ function drawHistory(frame, { read, translation }, run, head, { pick }) {
   ];
 }
 
-/** A hint for runs without earlier checkpoints. */
-function drawTooFew({ checkpoints }) {
-  const how = "tmt train --set training.keep_checkpoints=weights";
-  return checkpoints.length < 2 &&
-    element("p", {}, "This run has no earlier checkpoints. To keep the weights of every validation: ",
-      element("code", {}, how));
+/** A slider from the oldest to the newest checkpoint, or a hint for runs with fewer than two. */
+function drawCheckpoints({ checkpoints }, { state, change }) {
+  const max = checkpoints.length - 1;
+  const shown = (place) => say`step ${checkpoints[place]}`;
+  const slider = { label: "Checkpoint", value: state.checkpoint ?? max, min: 0, max, shown };
+  return max < 1
+    ? element("p", {}, "This run has no earlier checkpoints. To keep the weights of every validation: ",
+      element("code", {}, "tmt train --set training.keep_checkpoints=weights"))
+    : element("p", { class: "controls" }, control("checkpoint", slider, (checkpoint) => change({ checkpoint })));
 }

@@ -1,6 +1,6 @@
 // Files to save: a table as an SVG picture.
 
-import { literal, shape } from "./dom.js";
+import { element, literal, shape } from "./dom.js";
 
 // Of a caption, in pixels: about the width of a letter, and the height of a line.
 const [LETTER_WIDTH, LINE_HEIGHT] = [9, 20];
@@ -32,15 +32,11 @@ export function pictureOfTable(table) {
 }
 
 /** A text in lines of so many letters at most. */
-function wrapped(text, most) {
-  return text.match(new RegExp(`.{1,${Math.floor(most)}}(\\s|$)`, "g")) ?? [];
-}
+const wrapped = (text, most) => text.match(new RegExp(`.{1,${Math.floor(most)}}(\\s|$)`, "g")) ?? [];
 
 /** Offer a file to save. */
 export function saveFile(name, type, content) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  const href = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href, download: name }).click();
+  URL.revokeObjectURL(href);
 }

@@ -15,7 +15,8 @@ let saved = [];
 
 /** Unpack the answers; disable all controls that need the model, also those drawn later, and show a note. */
 export async function prepare() {
-  saved = await unpacked(byId("saved").textContent);
+  const bytes = Uint8Array.from(atob(byId("saved").textContent), (one) => one.charCodeAt(0));
+  saved = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   const [{ beginning }] = saved.find(({ route }) => route === "runs").answer.runs;
   tabs[beginning.view].needsModel = false; // it has its answers
   document.querySelector("main").prepend(quiet(NOTE));
@@ -37,12 +38,6 @@ export async function ask(route, question) {
     throw new Error(found?.answer.error ?? NEEDS_MODEL);
   }
   return route === "attend" ? separated(found.answer, Number(question.words)) : found.answer;
-}
-
-/** Decode base64, gunzip, and parse JSON. */
-function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
 /** Split a combined answer of `attend`: the part over tokens (0) or over words (1). */

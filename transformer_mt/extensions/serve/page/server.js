@@ -1,12 +1,11 @@
 // The only module that talks to the server.
 
 const STORED = "tmt key";
-const LATER = 503;
+const [NO_KEY, LATER] = [401, 503];
+const WITHOUT_KEY = "This page has no valid key: open the address that tmt serve printed again, including everything "
+  + "after the #.";
 /** False in a saved page, which keeps nothing in the address or the browser. */
 export const isLive = true;
-
-/** The error for a response of the server; `status` is 0 if it did not respond. */
-const refusal = (status, message) => Object.assign(new Error(message), { status });
 
 /**
  * Take the key from the address, now and whenever the tab opens an address with a new one, for example after a restart
@@ -30,47 +29,36 @@ function takeKey() {
 }
 
 /** An address of the page with the key of this tab, for another browser. */
-export function withKey(address) {
-  return address.replace("#", `#key=${sessionStorage.getItem(STORED)}&`);
-}
+export const withKey = (address) => address.replace("#", `#key=${sessionStorage.getItem(STORED)}&`);
 
 /**
  * Request a route: `GET` without a question, otherwise `POST`.
  *
- * If the server is busy, calls `waits` with its message and retries. Throws a `refusal`, or an `AbortError` when the
- * signal aborts.
+ * If the server is busy, calls `waits` with its message and retries. Throws an `Error` with the problem, or an
+ * `AbortError` when the signal aborts.
  */
 export async function ask(route, question = null, { signal = null, waits = () => {} } = {}) {
-  const request = {
-    signal,
-    cache: "no-store",
-    method: question ? "POST" : "GET",
-    headers: { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` },
+  const headers = { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` };
+  const posted = question && {
+    method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(question),
   };
-  if (question) {
-    request.headers["Content-Type"] = "application/json";
-    request.body = JSON.stringify(question);
-  }
+  const request = { signal, cache: "no-store", headers, ...posted };
   for (;;) {
-    const response = await sent(route, request);
+    const response = await fetch(`/v1/${route}`, request).catch((error) => {
+      throw error.name === "AbortError" ? error : new Error(
+        "the server does not answer; start tmt serve again and open the address that it prints");
+    });
     const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; try again` }));
     if (response.ok && !answer.error) {
       return answer;
     }
     const seconds = response.headers.get("Retry-After");
     if (response.status !== LATER || seconds === null) {
-      throw refusal(response.status, answer.error ?? response.statusText);
+      throw new Error(response.status === NO_KEY ? WITHOUT_KEY : answer.error ?? response.statusText);
     }
     waits(answer.error);
     await pause(1000 * Number(seconds), signal);
   }
-}
-
-function sent(route, request) {
-  return fetch(`/v1/${route}`, request).catch((error) => {
-    throw error.name === "AbortError" ? error
-      : refusal(0, "the server does not answer; start tmt serve again and open the address that it prints");
-  });
 }
 
 function pause(milliseconds, signal) {

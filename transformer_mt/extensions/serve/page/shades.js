@@ -16,9 +16,7 @@ export function legend({ largest, unit } = SHARES_OF_ONE) {
 }
 
 /** The shade of a number, from 0 (blank) to 4 (full). */
-export function level(number, largest = 1) {
-  return SHARES.filter((share) => Math.abs(number) >= share * largest).length;
-}
+export const level = (number, largest = 1) => SHARES.filter((share) => Math.abs(number) >= share * largest).length;
 
 /**
  * The common scale of matrices: 1 if all rows are shares of 1, otherwise the largest absolute number.

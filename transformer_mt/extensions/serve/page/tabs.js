@@ -9,9 +9,8 @@ export const tabs = {};
  * `questions` are sent while the tab is open: for each answer in the state, a function from it to a route and its body,
  * or to nothing. `pictures` are elements of the tab: an id, a function from the state to the parts that it depends on,
  * and one from these and the page's actions to what it shows; it is empty while the first part is. `controls(actions)`
- * are above the pictures; with a `layout`, these are in a box of that class. `follow(state, actions)` is called at each
- * change while the tab is open; what it returns is changed as well. `place` orders the tabs. A tab that `needsModel` is
- * off in a saved page.
+ * are above the pictures. `follow(state, actions)` is called at each change while the tab is open; what it returns is
+ * changed as well. `place` orders the tabs. A tab that `needsModel` is off in a saved page.
  */
 export function addTab({ id, questions = {}, pictures = [], ...more }) {
   const tab = tabs[id] ??= { id, questions: {}, pictures: [] };

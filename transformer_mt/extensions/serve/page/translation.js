@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, fixed, folded, foreign, probability, say, shape, translated } from "./dom.js";
+import { button, direction, element, fixed, folded, foreign, joined, probability, say, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -15,17 +15,18 @@ const MEANINGS = {
 /**
  * The translation with its links and remarks, from an answer of `translate`.
  *
- * `place` is the token with open alternatives. Pressing a word of the translation calls `openWord` with its first
- * token; one of several sentences calls `take` with its text; the button that turns all heads on calls `allOn`.
+ * `place` is the token with open alternatives. Pressing a word of the translation calls `open` with its first token;
+ * one of several sentences calls `take` with its text.
  */
-export function drawTranslation(answer, run, place, { openWord, take, allOn }) {
+export function drawTranslation(answer, run, place, { open, take, change }) {
   const languages = [run.source_language, run.target_language];
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
-    answer.alignment ? withLinks(answer, languages, place, openWord) : withoutLinks(answer, languages),
+    answer.alignment ? withLinks(answer, languages, place, open) : [answer.read, answer.translation].map((text, side) =>
+      element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side]))),
     folded("meanings", "What do ln p, score and step mean?", { class: "meanings" },
       Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), ": ", meaning))),
-    element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
+    element("ul", { class: "remarks" }, remarks(answer, languages, change)),
   ];
 }
 
@@ -41,21 +42,18 @@ function withLinks(answer, languages, place, open) {
   const positions = (answer.alternatives ?? []).slice(0, answer.tokens.length);
   const words = answer.token_words;
   const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
-  const above = sources.map((text) =>
-    unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: translated("never seen in training") } : { text },
-  );
-  const below = targets.map((text, place) => {
-    const likely = positions.filter((_, token) => words[token].includes(place)).map((one) => one.probability);
-    const product = likely.reduce((all, one) => all * one, 1);
-    if (!likely.length || product >= DOUBTFUL) {
-      return { text };
-    }
+  const above = sources.map((word) =>
+    unseen.has(word.toLowerCase()) ? { mark: "unseen", note: translated("never seen in training") } : null);
+  const below = targets.map((_, place) => {
+    const likely = positions.filter((_, token) => words[token].includes(place));
+    const product = likely.reduce((all, one) => all * one.probability, 1);
     const number = probability(product);
-    return { text, marks: ["doubtful"], note: say`doubtful: probability ${number}`, number: `${number}?` };
+    return product < DOUBTFUL
+      ? { mark: "doubtful", note: say`doubtful: probability ${number}`, below: `${number}?` } : null;
   });
   const lines = [
-    { words: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
-    { words: below, language: languages[1], dir: direction(answer.translation), name: "Translation" },
+    { words: sources, marks: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
+    { words: targets, marks: below, language: languages[1], dir: direction(answer.translation), name: "Translation" },
   ];
   const weighed = links.map(([from, to]) => ({ from, to, weight: shares[to][from] }));
   const choose = (side, number) => {
@@ -65,67 +63,44 @@ function withLinks(answer, languages, place, open) {
   const chosen = words[place] ?? [];
   return [
     linkedWords({ lines, links: weighed, name: "Word links", choose, chosen }),
-    legendOfLinks(),
     linksAsText(lines, weighed),
   ];
 }
 
-function legendOfLinks() {
-  const samples = [1, 4].map((shade) => shape("svg", { viewBox: "0 0 40 10", "aria-hidden": true },
-    shape("path", { class: `link shade-${shade}`, d: "M1 5H39" })));
-  return element("ul", { class: "link-legend" },
-    element("li", {}, samples,
-      " A line links words that the model treats as translations of each other. Thicker: surer."),
-    element("li", { class: "unseen" }, element("bdi", {}, "Wavy"), ": never seen in training."),
-    element("li", { class: "doubtful" }, element("bdi", {}, "Dotted"),
-      ", with a number: doubtful, with its probability."));
-}
-
-function withoutLinks(answer, languages) {
-  return [answer.read, answer.translation].map((text, side) =>
-    element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side])));
-}
-
-function remarks(answer, [source, target], allOn) {
+function remarks(answer, [source, target], change) {
   const [unseen, lost] = [answer.never_seen ?? [], answer.remarks?.read_as_unknown ?? []];
   const { usual, translation } = answer;
   const both = () => usual === translation ? "the same as with all heads." : [
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
   ];
-  const totals = {
-    "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: String(answer.step),
-  };
-  const total = Object.entries(totals).map(([name, number], place) =>
-    [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`)]);
+  const totals = { "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: `${answer.step}` };
+  const total = Object.entries(totals).map(([name, number]) =>
+    element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`));
+  // Sentences and spaces may be separated in another way than they were typed.
+  const letters = (text) => text.normalize().replaceAll(/\P{L}/gu, "");
+  const warning = (...parts) => element("li", { class: "warning" }, parts);
   return [
-    usual !== undefined && element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ",
-      button("all on", allOn, {}, "Turn all on")),
-    answer.doubtful &&
-      element("li", { class: "warning" }, "The model gives this translation a low probability."),
-    unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
-      foreign(unseen.join(", "), source)),
-    lost.length > 0 && element("li", { class: "warning" }, "Characters without a token, lost: ",
-      foreign(lost.join(", "), source)),
+    usual !== undefined &&
+      element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ", allOnButton(change)),
+    answer.doubtful && warning("The model gives this translation a low probability."),
+    unseen.length > 0 &&
+      warning("Never seen in training, so copied or guessed: ", foreign(unseen.join(", "), source)),
+    lost.length > 0 && warning("Characters without a token, lost: ", foreign(lost.join(", "), source)),
     !letters(answer.source).includes(letters(answer.read)) &&
       element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
-    element("li", { class: "quiet" }, total),
+    element("li", { class: "quiet" }, joined(total)),
   ];
 }
 
-/** The letters of a text alone: sentences and spaces may be separated in another way than they were typed. */
-function letters(text) {
-  return text.normalize().replaceAll(/\P{L}/gu, "");
-}
+/** A button that turns all heads on. */
+export const allOnButton = (change) => button("all on", () => change({ without: [] }), {}, "Turn all on");
 
 /** A translation, with the words marked that differ from another one. */
 export function comparison(own, other, language) {
   const words = own.split(" ");
   const kept = commonWords(words, other.split(" "));
-  const marked = words.map((word, number) => [
-    kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)),
-    number < words.length - 1 && " ",
-  ]);
-  return element("bdi", { class: "compared", lang: language, dir: direction(own) }, marked);
+  const marked = words.map((word, number) => kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)));
+  return element("bdi", { class: "compared", lang: language, dir: direction(own) }, joined(marked, " "));
 }
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */

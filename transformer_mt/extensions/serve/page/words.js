@@ -1,22 +1,22 @@
 // Two lines of words, one above the other, with a curve per link.
 
 import { sum } from "./arithmetic.js";
-import { button, decimal, element, folded, foreign, shape, visible } from "./dom.js";
+import { button, decimal, element, folded, foreign, joined, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
 const SIDES = ["above", "below"];
-// In wrapped lines: pixels between words, how full a row may be, and the order numbers of a row.
-const [BETWEEN_WORDS, FILLED, ROW] = [5, 0.9, 2000];
+// In wrapped lines: pixels between words, and how full a row may be.
+const [BETWEEN_WORDS, FILLED] = [5, 0.9];
 let pictures = 0; // for unique ids
 
 /**
  * Draw two lines of words and their links.
  *
- * `lines` are the upper and the lower one, each with `words`, `language`, `dir` and `name`. A word has a `text`, and
- * optionally `marks` (classes), a `note` that explains them, and a `number` to show below it. A link is
- * `{ from, to, weight }`, word numbers of the upper and the lower line. Pressing a word calls `choose(side, number)`;
- * the `chosen` words of the lower line are marked. `scale` is the scale of the weights.
+ * `lines` are the upper and the lower one, each with `words`, `language`, `dir` and `name`. By number, words may have
+ * `marks`: each has a `mark` (its class), a `note` explaining it, and a text `below`. A link is `{ from, to, weight }`,
+ * word numbers of the upper and the lower line. Pressing a word calls `choose(side, number)`; the `chosen` words of the
+ * lower line are marked. `scale` is the scale of the weights.
  */
 export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = [] }) {
   const picture = `words-${(pictures += 1)}`;
@@ -28,43 +28,35 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
   const words = sides.map((side) => [...side.querySelectorAll(".word")]);
   const ends = links.map(({ from, to }) => [words[0][from], words[1][to]]);
+  const light = (word) => lightLinks(figure, { ends, curves, numbers }, word);
   const draw = () => {
     fit(figure, words);
     layCurves(figure, ends, curves);
-    curves.forEach((curve, number) => {
-      const [above, below] = ends[number].map((word) => word.dataset.row);
-      curve.classList.toggle("far", above !== below);
-    });
-  };
-  const light = (word) => {
-    if (curves.some((curve) => !curve.hasAttribute("d"))) {
-      draw(); // focus can arrive before the first layout
-    }
-    lightLinks(figure, { ends, curves, numbers }, word);
+    ends.forEach(([above, below], number) =>
+      curves[number].classList.toggle("far", above.dataset.row !== below.dataset.row));
+    light(document.activeElement); // which can have had the focus before the first layout
   };
   for (const kind of ["mouseover", "focusin"]) {
     figure.addEventListener(kind, ({ target }) => light(target.closest(".word")));
   }
   for (const kind of ["mouseleave", "focusout"]) {
-    figure.addEventListener(kind, () => light(figure.contains(document.activeElement) ? document.activeElement : null));
+    figure.addEventListener(kind, () => light(document.activeElement));
   }
   new ResizeObserver(draw).observe(ruler);
   figure.addEventListener("relayout", draw); // for printing, where ResizeObserver does not fire
   return figure;
 }
 
-function wordLine({ words, language, dir, name }, side, { links, lines, scale, picture, choose, chosen }) {
+function wordLine({ words, marks = [], language, dir, name }, side, { links, lines, scale, picture, choose, chosen }) {
   const buttons = words.map((word, number) => {
     const id = `${picture}-${side}-${number}`;
     const linked = linkedTo(links, side, number, lines[1 - side].words, scale).map((one) => one.join(" ")).join(", ");
-    const said = [word.note, visible(linked)].filter(Boolean).join("; ");
-    const below = word.number && element("span", { class: "below-word", "aria-hidden": true }, word.number);
+    const { mark, note, below } = marks[number] ?? {};
+    const said = [note, visible(linked)].filter(Boolean).join("; ");
     const shown = button(`${SIDES[side]} ${number}`, () => choose(side, number), {
-      class: ["word", ...(word.marks ?? [])].join(" "),
-      "aria-describedby": said && id,
+      class: mark ? `word ${mark}` : "word", "aria-describedby": said && id, title: note,
       "aria-current": side === 1 && chosen.includes(number) ? "true" : null,
-      title: word.note,
-    }, foreign(word.text, null, dir), below);
+    }, foreign(word, null, dir), below && element("span", { class: "below-word", "aria-hidden": true }, below));
     return [shown, said && element("span", { id, hidden: true }, said), " "];
   });
   const attributes = { class: `words ${SIDES[side]}`, lang: language, dir, role: "group", "aria-label": name };
@@ -75,32 +67,30 @@ function wordLine({ words, language, dir, name }, side, { links, lines, scale, p
 /** The words linked to a word, each with its weight: `Kannst` and `.90`. */
 function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
   const own = links.filter(({ from, to }) => (side ? to : from) === number);
-  return own.map(({ from, to, weight }) => [others[side ? from : to].text, decimal(weight / scale.unit)]);
+  return own.map(({ from, to, weight }) => [others[side ? from : to], decimal(weight / scale.unit)]);
 }
 
 /** The links as text, target word by target word. */
 export function linksAsText(lines, links) {
   const [above, below] = lines.map(({ words }) => words);
   const items = below.map((word, number) => {
-    const said = linkedTo(links, 1, number, above).map(([text, weight], place) =>
-      [place > 0 && ", ", foreign(text, lines[0].language), ` ${weight}`]);
-    return said.length > 0 && element("li", {}, foreign(word.text, lines[1].language), ": ", said);
+    const said = linkedTo(links, 1, number, above).map(([text, weight]) =>
+      [foreign(text, lines[0].language), ` ${weight}`]);
+    return said.length > 0 && element("li", {}, foreign(word, lines[1].language), ": ", joined(said));
   });
   return folded("links", "Links as text", { class: "as-text" }, element("ul", {}, items));
 }
 
 function lightLinks(figure, { ends, curves, numbers }, word) {
-  const lit = ends.map((pair) => pair.includes(word));
-  figure.classList.toggle("lighting", lit.includes(true));
   figure.querySelectorAll(".lit").forEach((one) => one.classList.remove("lit"));
-  lit.forEach((is, number) => {
-    if (is) {
+  ends.forEach((pair, number) => {
+    if (pair.includes(word) && curves[number].hasAttribute("d")) {
       // Where curves from the same word have separated.
-      const share = ends[number][1] === word ? 0.22 : 0.78;
+      const share = pair[1] === word ? 0.22 : 0.78;
       const { x, y } = curves[number].getPointAtLength(share * curves[number].getTotalLength());
       numbers[number].setAttribute("x", x);
       numbers[number].setAttribute("y", y);
-      [curves[number], numbers[number], ...ends[number]].forEach((one) => one.classList.add("lit"));
+      [curves[number], numbers[number], ...pair].forEach((one) => one.classList.add("lit"));
     }
   });
 }
@@ -108,38 +98,18 @@ function lightLinks(figure, { ends, curves, numbers }, word) {
 /** Use smaller words if they need more than one row; if they still do, put the rows of both lines under each other. */
 function fit(figure, sides) {
   figure.classList.remove("tight", "wrapped");
-  figure.querySelectorAll(".row-end").forEach((one) => one.remove());
   for (const kind of ["tight", "wrapped"]) {
     if (sides.some((words) => words.at(-1)?.offsetTop > words[0].offsetTop + words[0].offsetHeight)) {
       figure.classList.add(kind);
     }
   }
-  if (figure.classList.contains("wrapped")) {
-    alternate(figure, sides);
-  }
-}
-
-/** Order wrapped words: a row of the upper line, the row of the lower line under it, and so on. */
-function alternate(figure, sides) {
-  const widths = sides.map((words) => words.map((word) => word.offsetWidth + BETWEEN_WORDS));
-  const totals = widths.map(sum);
-  const count = Math.ceil(Math.max(...totals) / (FILLED * figure.clientWidth));
+  const totals = sides.map((words) => sum(words.map((word) => word.offsetWidth + BETWEEN_WORDS)));
+  const count = Math.ceil(Math.max(...totals) / (FILLED * figure.clientWidth)); // of the rows of both
   sides.forEach((words, side) => {
-    let before = 0;
-    words.forEach((word, place) => {
-      const width = widths[side][place];
-      const row = Math.min(count - 1, Math.floor(((before + width / 2) / totals[side]) * count));
-      before += width;
-      const isFromLeft = word.parentElement.dir !== "rtl";
-      word.dataset.row = row;
-      word.style.order = ROW * (2 * row + side) + (isFromLeft ? place : ROW / 2 - place);
-    });
+    words[0]?.parentElement.style.setProperty("--row", `${totals[side] / count}px`);
+    const tops = [...new Set(words.map((word) => word.offsetTop))];
+    words.forEach((word) => (word.dataset.row = tops.indexOf(word.offsetTop)));
   });
-  for (let line = 0; line < 2 * count - 1; line += 1) {
-    const end = element("span", { class: "row-end" });
-    end.style.order = ROW * (line + 1) - 1;
-    figure.append(end);
-  }
 }
 
 /** Draw each curve between its two elements: downwards or, with `across`, sideways. */

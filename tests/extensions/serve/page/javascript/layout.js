@@ -9,7 +9,7 @@ import { all, attributes, close, equal, laidOut, picture, press, test, texts } f
 
 const boxes = (within, selector) => all(within, selector).map((one) => one.getBoundingClientRect());
 const lefts = (within, selector) => boxes(within, selector).map(({ left }) => left);
-const line = (dir, ...words) => ({ words: words.map((text) => ({ text })), language: "de", dir, name: "Line" });
+const line = (dir, ...words) => ({ words, language: "de", dir, name: "Line" });
 
 /** Fail unless the elements are in this direction. */
 function follow(within, selector, dir) {
