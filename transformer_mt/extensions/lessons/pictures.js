@@ -62,7 +62,7 @@ const FOLLOWING = {
       "Rows: the words written. Columns: the words read. A row sums to 1."),
   ],
   positions: ({ positions }) => [
-    [{ name: "distance", label: "Distance", value: "3", options: Object.keys(positions) }],
+    [{ name: "distance", label: "Distance", value: Object.keys(positions).at(-1), options: Object.keys(positions) }],
     ({ distance }) => stored(positions[distance], say`Scaled product of the positions i and i + ${distance}`,
       { axis: "i", at: (i) => `i = ${i}` }),
   ],

@@ -224,10 +224,10 @@ test("products of positions follow the chosen distance", () => {
   const shown = draw("positions", { positions: { 3: curves(0.75), 10: curves(-1) } });
   const constant = "sinusoidal: 0.5";
   const learned = (by) => `sinusoidal, with W_q and W_k of the ready model: 0.25 at i = 0, ${by} at i = 64`;
-  equal(texts(shown, "li"), [constant, learned("0.75")]);
-  set(shown, { "#positions-distance": "10" });
   equal(texts(shown, "li"), [constant, learned("−1")]);
   equal(texts(shown, "figcaption"), ["Scaled product of the positions i and i + 10"]);
+  set(shown, { "#positions-distance": "3" });
+  equal(texts(shown, "li"), [constant, learned("0.75")]);
 });
 
 test("stored curves are drawn", () => {
