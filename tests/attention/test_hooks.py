@@ -10,7 +10,6 @@ from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quic
 from torch import Tensor
 
 from transformer_mt.attention.hooks import is_watched, patch, record_values
-from transformer_mt.models.transformer import Transformer
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -22,20 +21,6 @@ def changed(value: Tensor) -> Tensor:
     if value.dtype == torch.bool:
         return value & (torch.rand(value.shape) < 0.5)
     return value + torch.rand_like(value) if value.is_floating_point() else value.flip(-1)
-
-
-def test_records_values_by_module_and_symbol() -> None:
-    model, source, target = tiny_model(), sentences(5, 3), targets(7, 4)
-    assert isinstance(model, Transformer)
-    with record_values(model.decoder) as decoder, record_values(model) as values:
-        model(source, target)
-    states, _ = model.read_by_layer(target, model.start(source))
-    for layer, expected in enumerate(states):
-        for recorded, name in ((values, f"decoder.{layer}"), (decoder, str(layer))):
-            (found,) = recorded[f"{name}.feed_forward_residual", "x′"]
-            torch.testing.assert_close(found, expected, **TOLERANCE)
-    assert [*values] != [*decoder]
-    assert not is_watched()
 
 
 @quick_for_some(VARIANTS, REPRESENTATIVES[:2])

@@ -94,11 +94,6 @@ def test_a_pair_over_the_budget_is_an_error(long: tuple[int, int]) -> None:
         plan_batches(source, target, batch_tokens=50, seed=1, epoch=1)
 
 
-def test_a_pair_as_long_as_the_budget_is_its_own_batch() -> None:
-    source, target = sides([(7, 3), (2, 2)])
-    assert lists(fixed_batches(source, target, batch_tokens=7)) == [[1], [0]]
-
-
 def test_pairs_of_equal_length_keep_their_order() -> None:
     source, target = sides([(5, 3)] * 500 + [(4, 3)] * 500)
     assert [row for batch in fixed_batches(source, target, batch_tokens=40) for row in batch.tolist()] == [

@@ -65,11 +65,6 @@ def test_a_batch_fits_its_longest_sentence_and_counts_real_tokens(encoded: Encod
     assert batch.target_tokens == int((batch.labels != PAD).sum()) == int(encoded.target_lengths[rows].sum())
 
 
-def test_an_empty_target_is_bos_and_eos() -> None:
-    batch = encode_pairs([SentencePair("", "")], TOKENIZER, max_length=5).batch([0])
-    assert (batch.source.tolist(), batch.decoder_input.tolist(), batch.labels.tolist()) == ([[EOS]], [[BOS]], [[EOS]])
-
-
 def test_a_batch_moves_to_a_device(encoded: EncodedPairs) -> None:
     batch = encoded.batch([1, 2])
     moved = batch.to("meta")

@@ -3,8 +3,6 @@ from pathlib import Path
 
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
-from transformer_mt.ground.head_names import HeadName
-from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 
 SOURCE, TARGET = PAIRS[0]
@@ -53,13 +51,3 @@ def test_layer_and_head_choose_heads(on_run: Tmt) -> None:
     record = on_run("align", *GIVEN, "--json", "--layer", "1", "--head", "2").json
     assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
     assert on_run("align", *GIVEN, "--json", "--layer", "1").json["heads"] == ["cross.1.1", "cross.1.2"]
-
-
-def test_uses_alignment_heads_or_all(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_beside(ALIGNMENT, AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
-    assert tmt("align", "--model", "run", *GIVEN, "--json").json["heads"] == ["cross.1.2"]
-    (own_run / ALIGNMENT).unlink()
-    outcome = tmt("align", "--model", "run", *GIVEN, "--json")
-    assert outcome.json["chosen_by"] == "guess"
-    assert outcome.err == "tmt: run: no alignment.json yet (training writes it at its end); averaging all heads\n"
-    assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""

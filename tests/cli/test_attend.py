@@ -47,12 +47,6 @@ def test_example_of_another_corpus_is_the_first_sample(tmp_path: Path) -> None:
     assert example(tmp_path, data) == "Der alte Hund schläft."
 
 
-def test_example_of_the_builtin_corpus() -> None:
-    data = DataConfig(source_language="de", target_language="en")  # the languages of all runs on it
-    assert example(Path(), data) == "Kannst du mir helfen, diesen Satz zu übersetzen?"
-    assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
-
-
 @pytest.mark.parametrize(
     "command",
     present(
@@ -102,12 +96,6 @@ def test_words_and_tokens(on_run: Tmt) -> None:
     assert "▁The" in on_run(*pair, "--json", "--tokens").json["stacks"]["cross"]["rows"]
     assert "▁" not in on_run(*pair).out
     assert "▁Der" in on_run(*pair, "--tokens").out
-
-
-def test_figure_is_also_written(deeper: str, tmt: Tmt) -> None:
-    pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET, "--layer", "2")
-    assert tmt(*pair, "--figure", "a.png") == tmt(*pair)
-    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_escapes_hostile_texts(on_run: Tmt) -> None:

@@ -20,7 +20,6 @@ TRAIN_ON = f"train --run-dir new {TINY} --data"
 TRAIN = f"{TRAIN_IN} new"
 FROM = "train --from"
 TRANSLATE = "translate --model run"
-ATTEND = "attend --model run"
 
 
 LONG = "Hund " * 100
@@ -49,92 +48,92 @@ def photos() -> None:
     Path("photos/cat.jpg").write_bytes(b"a cat")
 
 
-# Usage errors: the command line, and the place named before the first colon.
-MISTAKES = [
-    ("trian", "tmt"),
-    ("train --bogus", "--bogus"),
-    ("train --set", "--set"),
-    ("train --steps 1 --steps 1", "--steps"),
-    (f"{TRANSLATE} --quiet --quiet Ja", "--quiet"),
-    (f"{TRANSLATE} --beam wide Ja", "--beam"),
-    (f"{ATTEND} Der Hund", "tmt attend"),
-    ("train --set model.widht=3", "model.widht"),
-    ("train --set data.corpus=d\udcfc", "--set"),
-    ("train --set data", "--set"),
-    ("train --set run=3", "--set"),
-    ("config beam", "[CONFIG | KEY]"),
-    ("train --set model.width=wide", "model.width"),
-    ("train --set model.dropout=1.0", "model.dropout"),
-    ("train my.toml", "my.toml"),
-    ("train data", "data"),
-    (f"{TRAIN} --set model.width=15", "model.width"),
-    (f"{TRAIN} --set model.attention.score=scaled_dots", "model.attention.score"),
-    (f"{TRAIN} --set model.attention.graph=band", "model.attention.graph"),
-    (f"{TRAIN} --set model.attention.score=additive --set model.attention.position=rotary", "model.attention.position"),
-    (f"{TRAIN} --epochs 3 --steps 5", "--epochs"),
-    (f"{TRAIN} --steps 0", "--steps"),
-    (f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5", "schedule.learning_rate"),
-    (f"{TRAIN_ON} ./nowhere", "nowhere"),
-    (f"{TRAIN_ON} ''", "--data"),
-    (f"{TRAIN_ON} bultin", "bultin"),
-    (f"{TRAIN_ON} nowhere/pairs.tsv", "nowhere/pairs.tsv"),
-    (f"{TRAIN_IN} data/train.de-en.tsv", "data/train.de-en.tsv"),
-    (f"{TRAIN_IN} run --set model.width=18", "run"),
-    ("evaluate --model run --data data --split test --split tset", "--split"),  # before it translates
-    ("evaluate --model run", "--data"),
-    ("runs nowhere", "nowhere"),
-    ("translate --model nowhere Ja", "nowhere"),
-    ("translate --model data Ja", "data"),
-    (f"{TRANSLATE} --output data Ja", "data"),
-    (f"{TRANSLATE} --output there/x Ja", "there/x"),
-    (f"{TRANSLATE} --beam 0 Ja", "--beam"),
-    (f"{TRANSLATE} --sample --trace Ja", "--trace"),
-    (f"{TRANSLATE} --input letters.de Ja", "--input"),
-    (f"{TRANSLATE} --input letters.de", "letters.de"),
-    (f"{TRANSLATE} data/train.de-en.tsv", "SENTENCE"),
-    (f"{TRANSLATE} --prefix '{LONG}' Ja", "--prefix"),
-    (f"{TRANSLATE} --prefix \udce4 Ja", "--prefix"),
-    (f"{TRANSLATE} Ja B\udcfcsche", "SENTENCE"),
-    (f"{TRANSLATE} --seed 0 Ja", "--seed"),
-    (f"{TRANSLATE} --beam 5 --n-best 3 Ja", "--beam"),
-    (f"{TRANSLATE} --length-penalty -1 Ja", "--length-penalty"),
-    (f"{TRANSLATE} --glossary missing Ja", "missing"),
-    (f"{TRANSLATE} --glossary data/test.de-en.tsv --engine ctranslate2 Ja", "--glossary"),
-    (f"{TRANSLATE} --glossary data/test.de-en.tsv --quantization int8 Ja", "--glossary"),
-    ("translate --model '\x1b[31mred\n' Ja", "␛[31mred␊"),
-    (f"{FROM} run", "--from"),
-    (f"{FROM} run my.toml --data data", "--from"),
-    (f"{FROM} nowhere --data data", "nowhere"),
-    (f"{FROM} run --data data --run-dir run --overwrite", "--run-dir"),
-    (f"{FROM} run --data data --run-dir data/../run", "--run-dir"),
-    ("train --only-own --data data", "--only-own"),
-    ("train --vocabulary nowhere --data data", "nowhere"),
-    ("train --vocabulary run --from run --data data", "--vocabulary"),
-    ("train --resume run --data data", "--resume"),
-    ("train --resume run --from run", "--resume"),
-    ("config --plugin mine.py", "--plugin"),
-    ("data --data d\udcfc", "--data"),
-    ("align --model run --input letters.de", "--input, --target-file"),
-    ("align --model run --input letters.de --target-file letters.en Ja", "--input"),
-    ("align --model run --input - --target-file -", "--target-file"),
-    (f"align --model run Ja --target '{LONG}'", "--target"),
-    ("attend --model run 'Ja. Nein. Ja.' --sentence 4", "--sentence"),
-    ("attend --model run 'Ja. Nein.' --target Yes. --sentence 2", "--sentence"),
-    ("attend --model run \u200b", "SENTENCE"),
-    (f"{ATTEND} --to en", "SENTENCE"),
-    (f"{ATTEND} Ja --target B\udcfcsche", "--target"),
-    (f"{ATTEND} Ja --figure a.txt", "--figure"),
-    (f"{ATTEND} Ja --figure missing/a.svg", "missing/a.svg"),
-    (f"{ATTEND} --method waits Ja", "--method"),
-    (f"{ATTEND} --stack crass Ja", "--stack"),
-    (f"{ATTEND} --layer 2 Ja", "--layer"),
-    (f"{ATTEND} --head 0 Ja", "--head"),
-    (f"{ATTEND} --threshold 2 Ja", "--threshold"),
-    (f"{ATTEND} ''", "SENTENCE"),
-    (f"{ATTEND} '{LONG}'", "SENTENCE"),
-]
+# Usage errors: the command line, two blanks, and the place named before the first colon.
+MISTAKES = """
+trian                                                       tmt
+train --bogus                                               --bogus
+train --set                                                 --set
+train --steps 1 --steps 1                                   --steps
+translate --model run --quiet --quiet Ja                    --quiet
+translate --model run --beam wide Ja                        --beam
+attend --model run Der Hund                                 tmt attend
+train --set model.widht=3                                   model.widht
+train --set data.corpus=d\udcfc                             --set
+train --set data                                            --set
+train --set run=3                                           --set
+config beam                                                 [CONFIG | KEY]
+train --set model.width=wide                                model.width
+train --set model.dropout=1.0                               model.dropout
+train my.toml                                               my.toml
+train data                                                  data
+{train} --set model.width=15                                model.width
+{train} --set model.attention.score=scaled_dots             model.attention.score
+{train} --set model.attention.graph=band                    model.attention.graph
+{train} --set model.attention.score=additive --set model.attention.position=rotary  model.attention.position
+{train} --epochs 3 --steps 5                                --epochs
+{train} --steps 0                                           --steps
+{train} --learning-rate 0.01 --set schedule.factor=0.5      schedule.learning_rate
+{train_on} ./nowhere                                        nowhere
+{train_on} ''                                               --data
+{train_on} bultin                                           bultin
+{train_on} nowhere/pairs.tsv                                nowhere/pairs.tsv
+{train_in} data/train.de-en.tsv                             data/train.de-en.tsv
+{train_in} run --set model.width=18                         run
+evaluate --model run --data data --split test --split tset  --split
+evaluate --model run                                        --data
+runs nowhere                                                nowhere
+translate --model nowhere Ja                                nowhere
+translate --model data Ja                                   data
+translate --model run --output data Ja                      data
+translate --model run --output there/x Ja                   there/x
+translate --model run --beam 0 Ja                           --beam
+translate --model run --sample --trace Ja                   --trace
+translate --model run --input letters.de Ja                 --input
+translate --model run --input letters.de                    letters.de
+translate --model run data/train.de-en.tsv                  SENTENCE
+translate --model run --prefix '{long}' Ja                  --prefix
+translate --model run --prefix \udce4 Ja                    --prefix
+translate --model run Ja B\udcfcsche                        SENTENCE
+translate --model run --seed 0 Ja                           --seed
+translate --model run --beam 5 --n-best 3 Ja                --beam
+translate --model run --length-penalty -1 Ja                --length-penalty
+translate --model run --glossary missing Ja                 missing
+translate --model run --glossary data/test.de-en.tsv --engine ctranslate2 Ja  --glossary
+translate --model run --glossary data/test.de-en.tsv --quantization int8 Ja  --glossary
+train --from run                                            --from
+train --from run my.toml --data data                        --from
+train --from nowhere --data data                            nowhere
+train --from run --data data --run-dir run --overwrite      --run-dir
+train --from run --data data --run-dir data/../run          --run-dir
+train --only-own --data data                                --only-own
+train --vocabulary nowhere --data data                      nowhere
+train --vocabulary run --from run --data data               --vocabulary
+train --resume run --data data                              --resume
+train --resume run --from run                               --resume
+config --plugin mine.py                                     --plugin
+data --data d\udcfc                                         --data
+align --model run --input letters.de                        --input, --target-file
+align --model run --input letters.de --target-file letters.en Ja  --input
+align --model run --input - --target-file -                 --target-file
+align --model run Ja --target '{long}'                      --target
+attend --model run 'Ja. Nein. Ja.' --sentence 4             --sentence
+attend --model run 'Ja. Nein.' --target Yes. --sentence 2   --sentence
+attend --model run \u200b                                   SENTENCE
+attend --model run --to en                                  SENTENCE
+attend --model run Ja --target B\udcfcsche                  --target
+attend --model run Ja --figure a.txt                        --figure
+attend --model run Ja --figure missing/a.svg                missing/a.svg
+attend --model run --method waits Ja                        --method
+attend --model run --stack crass Ja                         --stack
+attend --model run --layer 2 Ja                             --layer
+attend --model run --head 0 Ja                              --head
+attend --model run --threshold 2 Ja                         --threshold
+attend --model run ''                                       SENTENCE
+attend --model run '{long}'                                 SENTENCE
+"""
 # Bad files: the command line, the place, and a function that prepares the files.
 WRONG_FILES = [
+    ("translate --model '\x1b[31mred\n' Ja", "␛[31mred␊", None),
     ("train my.toml", "my.toml", text("my.toml", "[training]\nstep = 3\n")),
     ("train my.toml", "my.toml", text("my.toml", "width: 3\n")),
     ("train my.toml", "my.toml", raw("my.toml", b"# B\xfcsche\n")),
@@ -168,7 +167,8 @@ PROBLEMS = [
     (f"{TRANSLATE} Ja", "run/model.safetensors", cut("run/model.safetensors")),
     (f"{TRANSLATE} Ja", "run/tokenizer.model", cut("run/tokenizer.model")),
 ]
-ALL = [(command, place, 2, None) for command, place in MISTAKES]
+WRONG = MISTAKES.format(train=TRAIN, train_in=TRAIN_IN, train_on=TRAIN_ON, long=LONG).split("\n")[1:-1]
+ALL = [(*re.split("  +", line), 2, None) for line in WRONG]
 ALL += [(command, place, 2, before) for command, place, before in WRONG_FILES]
 ALL += [(command, place, 2, before) for command, place, before in OF_EXTENSIONS if present(command)]
 ALL += [(command, place, 3, before) for command, place, before in PROBLEMS]

@@ -99,19 +99,6 @@ def test_signal_finishes_the_step_and_saves(
 
 
 @pytest.mark.slow
-def test_interrupted_validation_is_repeated(data: str, uninterrupted: str, workplace: Path, tmt: Tmt) -> None:
-    hanging = hanging_in("transformer_mt.training.validation", "Validator.__call__")
-    with child(*hanging, *train(data, workplace / "run")) as process:
-        read_until(process, "hanging")
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate()
-    assert process.returncode == 143
-    assert err == "tmt: stopped at step 50, saved; run the same command to resume\n"
-    assert tmt(*train(data, workplace / "run")).code == 0
-    assert weights(workplace / "run") == uninterrupted
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "number", "place"),
     [

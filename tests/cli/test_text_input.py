@@ -36,21 +36,6 @@ def test_a_byte_order_mark_is_no_text(name: str, content: str, command: str, tra
     assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.parametrize("end", ["\r", "\r\n"])
-@pytest.mark.parametrize(
-    "command",
-    ["translate --input a.de", *(f"{name} --input a.de --target-file a.en" for name in present("align", "score"))],
-)
-def test_line_ends_of_other_systems(command: str, end: str, on_run: Tmt) -> None:
-    outcomes = []
-    for own in ("\n", end):
-        for name, texts in (("a.de", SOURCES), ("a.en", TARGETS)):
-            Path(name).write_bytes("".join(f"{text}{own}" for text in texts[:3]).encode())
-        outcomes.append(on_run(*command.split()))
-    assert outcomes[0] == outcomes[1]
-    assert len(outcomes[0].lines) >= 3
-
-
 @pytest.mark.parametrize("columns", ["0", "19"])
 @pytest.mark.parametrize("command", present("attend", "translate --trace", "lens"))
 def test_a_width_below_20_is_80(command: str, columns: str, on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:

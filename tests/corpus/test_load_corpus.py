@@ -58,19 +58,6 @@ def problem(corpus: Path | str, **changes: Any) -> str:
     return f"{type(caught.value).__name__} {message}"
 
 
-def test_a_folder_lists_splits_in_the_usual_order(folder: Path) -> None:
-    write(folder / "flickr.jsonl", PAIRS[:1])
-    corpus = load(folder)
-    assert list(corpus.splits) == ["train", "validation", "test", "flickr"]
-    assert list(corpus.splits["train"]) == [
-        SentencePair("Ein Hund.", "A dog."),
-        SentencePair("Zwei Hunde.", "Two dogs."),
-        SentencePair("Büsche", "bushes"),
-    ]
-    assert not corpus.has_links
-    assert corpus.name == str(folder)
-
-
 def test_writes_nothing_next_to_the_data_or_to_the_terminal(
     folder: Path, cache: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

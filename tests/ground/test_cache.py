@@ -79,18 +79,6 @@ def test_replaces_foreign_files(name: str, make: Callable[[Path], None], folder:
         assert cached("key", SCHEMA, at_hand if name == "*.arrow" else batches(3), numbers) == [3]
 
 
-def test_does_not_write_through_a_link(folder: Path) -> None:
-    cached("key", SCHEMA, batches(3), numbers)
-    (file,) = folder.glob("*.arrow")
-    outside = folder.parent / "outside"
-    file.rename(outside)
-    before = outside.read_bytes()
-    file.symlink_to(outside)
-    assert cached("key", SCHEMA, batches(5), numbers) == [5]
-    assert outside.read_bytes() == before
-    assert not file.is_symlink()
-
-
 def test_deletes_files_of_killed_processes_after_a_day(folder: Path) -> None:
     folder.mkdir()
     left, new = folder / "left.part", folder / "new.part"

@@ -30,15 +30,6 @@ def test_shares_vocabulary_matrices_as_configured(tied: str, source_is_target: b
     assert (model.output.weight is target) == output_is_target
 
 
-def test_the_model_has_the_configured_sizes() -> None:
-    config = tiny_config(
-        "model.encoder_layers=1", "model.decoder_layers=3", "model.max_length=17", "model.attention.heads=2"
-    )
-    model = build_transformer(config, VOCABULARY)
-    assert (len(model.encoder), len(model.decoder), model.max_length) == (1, 3, 17)
-    assert {module.heads for stack in model.attention_stacks().values() for module in stack} == {2}
-
-
 @pytest.mark.parametrize(
     ("width", "heads", "remedy"),
     [

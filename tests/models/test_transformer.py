@@ -140,13 +140,6 @@ def test_every_dropout_has_its_configured_rate() -> None:
     assert [module.dropout.p for module in attentions] == [0.5] * 6
 
 
-def test_scaled_embeddings_start_with_variance_one() -> None:
-    model = transformer("model.width=96", vocabulary=503)
-    scaled = math.sqrt(96) * model.target_embedding.table.weight
-    assert abs(scaled.mean().item()) < 0.02
-    assert 0.98 < scaled.std().item() < 1.02
-
-
 def test_matrices_start_with_glorot_and_biases_at_zero() -> None:
     model = transformer("model.width=96", "model.feed_forward_width=192")
     for name, parameter in model.named_parameters():

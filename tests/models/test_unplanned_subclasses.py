@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from support.shown import values_of
+from support.table_model import SOURCE, VOCABULARY
 from support.tiny import targets
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -20,10 +21,6 @@ from transformer_mt.models.blocks import Residual
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.positionwise import ReLU
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer.symbols import EOS, PAD
-
-VOCABULARY = 7
-SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
 
 
 class QKNorm(Independent):

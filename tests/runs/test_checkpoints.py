@@ -267,15 +267,6 @@ def test_directory_with_other_files_is_refused(tmp_path: Path, overwrite: bool) 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_interrupted_start_begins_again(tmp_path: Path) -> None:
-    opened(tmp_path)
-    unnamed = tmp_path / ".config.toml.0123456789abcdef.new"
-    (tmp_path / "config.toml").rename(unnamed)  # written last, and not yet renamed
-    assert opened(tmp_path).trainer.progress.step == 0
-    assert Run(tmp_path).exists()
-    assert not list(tmp_path.glob(".*"))
-
-
 def test_metrics_of_lost_steps_are_dropped(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
     train(first, until=5)

@@ -16,7 +16,6 @@ from transformer_mt.runs.directory import (
     CONFIG,
     METRICS,
     MODEL,
-    TOKENIZER,
     TRAIN_LOG,
     Run,
     newest_run,
@@ -50,13 +49,6 @@ def test_directory_without_a_run_is_a_one_line_error(tmp_path: Path) -> None:
         )
 
 
-def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
-    opened(tmp_path)
-    assert problem(Run.open(tmp_path).network) == (
-        f"{tmp_path / MODEL}: missing; run tmt train until its first validation"
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -72,13 +64,6 @@ def test_error_names_the_damaged_model(
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
     assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
-
-
-@pytest.mark.parametrize("name", [CONFIG, TOKENIZER, MODEL])
-def test_a_file_that_disappears_is_a_one_line_error(trained: Path, tmp_path: Path, name: str) -> None:
-    run = Run.open(Path(shutil.copytree(trained, tmp_path / "run")))
-    (run.path / name).unlink()
-    assert problem(run.network).startswith(f"{run.path / name}: missing; ")
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
@@ -185,13 +170,6 @@ def test_invalid_lines_of_the_metrics_are_skipped(tmp_path: Path) -> None:
     )
     (tmp_path / METRICS).write_bytes(b"\n".join(lines))
     assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 3]
-
-
-def test_metrics_are_not_written_through_a_symlink(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_bytes(b"mine")
-    (tmp_path / METRICS).symlink_to(tmp_path / "mine")
-    assert "cannot be written" in problem(lambda: Run(tmp_path).log(1, {"kind": "training"}))
-    assert (tmp_path / "mine").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize("make", [Path.hardlink_to, Path.symlink_to])

@@ -9,7 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from support.variants import with_sizes
-from transformer_mt.config.sections import Config
+from transformer_mt.batching.batches import Batch
+from transformer_mt.batching.encoded_pairs import encode_pairs
+from transformer_mt.config.sections import Config, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
@@ -17,6 +19,7 @@ from transformer_mt.ground.distributed import Distributed
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
 from transformer_mt.training.session import TrainingSession, build_session, open_training
@@ -39,6 +42,7 @@ PAIRS = [
 ]
 random.Random(1).shuffle(PAIRS)
 TRAIN, VALIDATION = PAIRS[:31], PAIRS[33:]
+TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 
 SMALL = (
     "tokenizer.vocabulary_size=300",
@@ -67,6 +71,12 @@ def small_config(*overrides: str) -> Config:
 def corpus_in_memory(train: Sequence[SentencePair] = TRAIN, validation: Sequence[SentencePair] = VALIDATION) -> Corpus:
     """The pairs as an in-memory corpus."""
     return Corpus.from_pairs({"train": train, "validation": validation}, name="small")
+
+
+def small_batch() -> Batch:
+    """The first five pairs as a batch, with a vocabulary of 300 tokens."""
+    tokenizer = Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=300))
+    return encode_pairs(TRAIN[:5], tokenizer, max_length=31).batch(range(5))
 
 
 def write_corpus(folder: Path) -> Path:

@@ -11,6 +11,9 @@ from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
 
 CELLS = 10_007
+# Sentences of 4, 1 and 2 tokens, for models with this vocabulary.
+VOCABULARY = 7
+SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
 
 
 @dataclass(frozen=True, slots=True)

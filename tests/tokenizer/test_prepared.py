@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_training import TRAIN
+from support.small_training import TEXTS
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
@@ -13,7 +13,6 @@ from transformer_mt.text.words import word_spans
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer, words_of_places
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 SIZES = {"unigram": 400, "bpe": 400}
 TOKENIZERS = {kind: Tokenizer.train(TEXTS, TokenizerConfig(kind=kind, vocabulary_size=SIZES[kind])) for kind in SIZES}
 TOKENIZER = TOKENIZERS["unigram"]

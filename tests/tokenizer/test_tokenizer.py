@@ -102,11 +102,6 @@ def test_tokens_mark_word_starts_and_bytes(tokenizer: Tokenizer) -> None:
     assert "".join(pieces) == "▁Der▁Hund▁<0xE2><0x82><0xAC>"
 
 
-def test_encodes_a_batch_like_its_sentences(tokenizer: Tokenizer) -> None:
-    batch = ["Der Zug…", "", "a?", "Don't"]
-    assert tokenizer.encode_batch(batch) == [tokenizer.encode(text) for text in batch]
-
-
 def test_a_damaged_file_is_an_error(tokenizer: Tokenizer) -> None:
     whole = tokenizer.serialized
     for damaged in (b"", b"hello", whole[: len(whole) // 2]):
@@ -138,13 +133,6 @@ def test_sampling_is_the_same_in_another_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, str(tmp_path / "tokenizer.model")]
     printed = subprocess.run(command, input=json.dumps(corpus), capture_output=True, text=True, check=True).stdout
     assert json.loads(printed) == tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3))
-
-
-@given(text=texts, seed=st.integers(0, 2**63 - 1))
-def test_sampled_tokens_decode_to_the_text(text: str, seed: int) -> None:
-    tokenizer = TOKENIZERS["unigram"]
-    [ids] = tokenizer.encode_batch([text], sampling=Sampling(seed=seed, alpha=0.3))
-    assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))
 
 
 def test_unigram_segmentations_match_their_smoothed_probabilities() -> None:

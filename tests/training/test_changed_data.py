@@ -103,16 +103,6 @@ def test_splits_missing_from_a_record_are_named() -> None:
     assert (nothing.difference(record), record.difference(nothing)) == ("train is new", "train is missing")
 
 
-def test_run_saves_the_detected_languages(tmp_path: Path) -> None:
-    corpus, run = put(tmp_path / "data", "Moses", TEXTS), tmp_path / "run"
-    session = open_training(config(corpus), run)
-    data = session.trainer.run.config().data
-    assert (data.source_language, data.target_language) == ("de", "en")
-    turned = small_config(f"data.corpus={corpus}", "data.source_language=en")
-    with pytest.raises(InputError, match=r"data\.source_language is 'de' there, 'en' now; data\.target_language is"):
-        open_training(turned, run)
-
-
 def test_run_saves_the_cleaning_report(tmp_path: Path) -> None:
     corpus = Corpus.from_pairs({"train": [*TRAIN, ("", "x")], "validation": VALIDATION}, name="small")
     session = open_training(small_config(), tmp_path / "run", corpus)

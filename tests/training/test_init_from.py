@@ -37,15 +37,6 @@ def child(config: Config, path: Path) -> TrainingSession:
     return open_training(config, path, corpus_in_memory(OWN, OWN[:3]))
 
 
-def test_fine_tuning_starts_from_weights_and_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
-    config = config_from(parent, "training.seed=7", "model.dropout=0.3")
-    session = child(config, tmp_path / "child")
-    assert session.tokenizer.serialized == Run(parent).tokenizer().serialized
-    models = Run(parent).network(), session.trainer.model, session.trainer.averaging.candidate()
-    assert len({*map(weights_digest, models)}) == 1
-    assert session.trainer.progress.step == 0
-
-
 @pytest.mark.parametrize("other", [{}, {"weights": "of another day"}, {"run": "a new place"}])
 def test_opened_run_no_longer_needs_its_parent(other: dict[str, str], parent: Path, tmp_path: Path) -> None:
     shutil.copytree(parent, tmp_path / "parent")
@@ -67,7 +58,9 @@ def test_run_stopped_before_its_first_checkpoint_takes_the_weights_of_its_parent
     child(config, tmp_path / "child")
     shutil.rmtree(tmp_path / "child/checkpoints/step-0")
     session = child(config, tmp_path / "child")
-    assert weights_digest(session.trainer.model) == weights_digest(Run(parent).network())
+    assert session.tokenizer.serialized == Run(parent).tokenizer().serialized
+    models = Run(parent).network(), session.trainer.model, session.trainer.averaging.candidate()
+    assert len({*map(weights_digest, models)}) == 1
     assert session.trainer.checkpoints.steps() == [0]
 
 

@@ -1,17 +1,13 @@
 import pytest
 import torch
-from support.small_training import TRAIN, small_config
+from support.small_training import small_batch, small_config
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.encoded_pairs import encode_pairs
-from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.objective import (
     OBJECTIVES,
     Objective,
@@ -43,12 +39,6 @@ def test_loss_is_that_of_torch() -> None:
 
 def objective(*overrides: str) -> Objective:
     return build_objective(load_config(None, overrides).objective)
-
-
-def small_batch() -> Batch:
-    texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
-    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
-    return encode_pairs(TRAIN[:5], tokenizer, max_length=31).batch(range(5))
 
 
 def small_model(*overrides: str) -> Seq2Seq:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.engines import translator_of
-from support.small_training import TRAIN, assert_resumed
+from support.small_training import TEXTS, TRAIN, assert_resumed
 from support.small_training import train as trained
 from support.tagged import back, both, mixing
 from support.tiny import tiny_model
@@ -23,7 +23,6 @@ from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.translator import EMPTY
 
 TAGS = ["<2en>", "<2fr>", "<#bt>"]
-TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])

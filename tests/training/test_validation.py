@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.small_training import TRAIN, VALIDATION, small_config
+from support.small_training import TEXTS, VALIDATION, small_config
 from torch import nn
 
 from transformer_mt.config.sections import Config
@@ -22,7 +22,7 @@ from transformer_mt.translation.translator import Translation, Translator
 CPU = torch.device("cpu")
 
 
-TOKENIZER = Tokenizer.train([text for pair in TRAIN for text in (pair.source, pair.target)], small_config().tokenizer)
+TOKENIZER = Tokenizer.train(TEXTS, small_config().tokenizer)
 
 
 def model_of(config: Config) -> Seq2Seq:

@@ -5,10 +5,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.table_model import TableModel, all_translations, log_probability, words
+from support.table_model import SOURCE, VOCABULARY, TableModel, all_translations, log_probability, words
 from torch import Tensor
 
-from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.translation.beam_tree import ENDED, recording_search
 from transformer_mt.translation.search import (
     Hypothesis,
@@ -17,8 +17,6 @@ from transformer_mt.translation.search import (
     sample,
 )
 
-VOCABULARY = 7
-SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
 EVERYTHING = 27  # all live hypotheses of three tokens, with at most 4 tokens allowed
 
 seeds = st.integers(0, 2**32)

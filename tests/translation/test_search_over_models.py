@@ -5,16 +5,14 @@ from itertools import chain
 
 import pytest
 import torch
-from support.table_model import log_probability
+from support.table_model import SOURCE, VOCABULARY, log_probability
 from support.tiny import varied_model
 
 from transformer_mt.models.build_model import MODELS
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.search import beam_search, sample
 
-VOCABULARY = 7
-SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
 LIMITS = (7, 13, 9)
 
 pytestmark = pytest.mark.usefixtures("float64")

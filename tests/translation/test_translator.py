@@ -20,7 +20,6 @@ from transformer_mt.translation.translator import (
     EMPTY,
     IsWaiting,
     Ranked,
-    Translation,
     Translator,
 )
 
@@ -89,16 +88,6 @@ def test_every_sentence_has_its_own_seed(translator: Translator) -> None:
     first, *others = [each.text for each in split[0].sentences]
     assert first == translator.translate(["Can you?"], search)[0][0].text
     assert len({first, *others}) > 1
-
-
-def test_translations_match_the_search(translator: Translator, tokenizer: Tokenizer) -> None:
-    (found,) = translator.translate([SENTENCES[0]], GREEDY)
-    source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
-    ((best,),) = beam_search(translator.model.network, source, beam=1, alpha=1.0, limits=[7], n_best=1)
-    pieces = tuple(tokenizer.pieces(best.tokens))
-    doubtful = best.log_probability / (len(pieces) + 1) < Doubt().threshold
-    text = tokenizer.decode(best.tokens)
-    assert found == [Translation(text, best.score, best.log_probability, pieces, is_doubtful=doubtful)]
 
 
 @pytest.mark.parametrize(

@@ -220,13 +220,6 @@ def test_compact_matrices_of_one_place_share_labels() -> None:
     ]
 
 
-def test_graphs_have_no_legend_of_shades() -> None:
-    lines = shown([ONE], [OTHER], threshold=0.5)
-    assert "cross-attention, head 1: 1 edges, each at least 50 % of its row" in lines
-    assert lines[-2:] == ["", MEANING]
-    assert not any("shades" in line for line in lines)
-
-
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_rows_of_matrices_are_separated_by_empty_lines(form: dict[str, Any]) -> None:
     single, both = (shown(*rows, **form) for rows in ([[ONE]], [[ONE], [ONE]]))

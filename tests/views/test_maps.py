@@ -1,12 +1,11 @@
 """The maps of one sentence pair over tokens and over words."""
 
-import numpy as np
 import pytest
 import torch
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.ground.errors import InputError
-from transformer_mt.links.tokens import over_words, prepare_pair
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.symbols import BOS, EOS
@@ -53,15 +52,6 @@ def test_rows_sum_to_one_and_only_the_future_is_masked(maps: AttentionMaps) -> N
     several = [rows.words_of_piece.count((word,)) > 1 for word in range(len(rows.words))]
     reach = maps.by_words().stacks["decoder"].mask[0].sum(dim=1)
     assert reach.tolist() == [word + 1 + more for word, more in enumerate(several)]
-
-
-def test_words_average_rows_and_sum_columns() -> None:
-    rows = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    columns = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    weights = np.random.default_rng(0).random((2, 3, 4))
-    merged = over_words(weights, rows, columns)
-    assert merged.shape == (2, 2, 3)
-    np.testing.assert_allclose(merged[:, 0, 1], weights[:, :2, 1:3].sum(axis=2).mean(axis=1))
 
 
 def test_rows_of_words_that_share_a_token_sum_to_one(model: Seq2Seq) -> None:

@@ -1,5 +1,6 @@
 """Routes return the JSON that their command prints with `--json`, for every model of the laboratory."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -234,31 +235,42 @@ def test_list_and_curves_match_their_commands(served: Served, printed: Command, 
 
 
 # A route, what a question changes, and the place of the problem.
-WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("translate", {"source": None}, "source: "), ("translate", {"sauce": "a"}, "sauce: "),
-    ("translate", {"alternatives": True}, "alternatives: "), ("translate", {"prefix": [3]}, "prefix.0: "),
-    ("translate", {"prefix": ["zz"]}, "prefix: "), ("translate", {"search": {"beam": True}}, "search.beam: "),
-    ("translate", {"search": {"beem": 2}}, "search: "), ("translate", {"search": {"top_k": 2}}, "search.top_k: "),
-    ("translate", {"search": {"sample": True}, "trace": True}, "trace: "),
-    ("translate", {"without": ["cross"]}, "without: "), ("translate", {"source": "a" * 900}, "source: "),
-    ("attend", {"method": "waits"}, "method: "), ("attend", {"stacks": ["crass"]}, "stacks: "),
-    ("attend", {"source": " "}, "source: "), ("attend", {"target": "a" * 900}, "target: "),
-    ("explain", {"layer": 7}, "layer: "), ("contrast", {"word": "old"}, "other: "),
-    ("contrast", {"word": "cat", "other": "a"}, "word: "),
-    ("contrast", {"word": "▁The", "other": "zz", "prefix": [], "target": None}, "other: "),
-    ("code", {"link": "http://a/ü", "source": None, "target": None}, "link: "),
-    ("code", {"link": "a" * 2001, "source": None, "target": None}, "link: "),
-    ("translate", {"align": True, "sentence": 2}, "sentence: "), ("history", {"checkpoint": 51}, "checkpoint: "),
-]  # fmt: skip
+WRONG = """
+translate  {"source": null}  source
+translate  {"sauce": "a"}  sauce
+translate  {"alternatives": true}  alternatives
+translate  {"prefix": [3]}  prefix.0
+translate  {"prefix": ["zz"]}  prefix
+translate  {"search": {"beam": true}}  search.beam
+translate  {"search": {"beem": 2}}  search
+translate  {"search": {"top_k": 2}}  search.top_k
+translate  {"search": {"sample": true}, "trace": true}  trace
+translate  {"without": ["cross"]}  without
+translate  {"source": "LONG"}  source
+translate  {"align": true, "sentence": 2}  sentence
+attend  {"method": "waits"}  method
+attend  {"stacks": ["crass"]}  stacks
+attend  {"source": " "}  source
+attend  {"target": "LONG"}  target
+explain  {"layer": 7}  layer
+contrast  {"word": "old"}  other
+contrast  {"word": "cat", "other": "a"}  word
+contrast  {"word": "▁The", "other": "zz", "prefix": [], "target": null}  other
+code  {"link": "http://a/ü", "source": null, "target": null}  link
+code  {"link": "LONG", "source": null, "target": null}  link
+history  {"checkpoint": 51}  checkpoint
+"""
 
 
 def test_invalid_question_gets_422_and_the_place_of_the_problem(served: Served) -> None:
-    for route, changed, place in WRONG:
-        usual = PAIR if route != "translate" else {"source": "a"}
-        answer = served.ask(route, **{key: value for key, value in (usual | changed).items() if value is not None})
-        assert answer.status == 422, (route, changed)
+    for line in WRONG.replace("LONG", "a" * 2001).split("\n")[1:-1]:
+        route, changed, place = line.split("  ")
+        usual: dict[str, Any] = PAIR if route != "translate" else {"source": "a"}
+        asked = {key: value for key, value in (usual | json.loads(changed)).items() if value is not None}
+        answer = served.ask(route, **asked)
+        assert answer.status == 422, line[:99]
         assert [*answer.json] == ["error"]
-        assert answer.json["error"].startswith(place)
+        assert answer.json["error"].startswith(f"{place}: ")
         assert "\n" not in answer.json["error"]
     for body in (b"[]", b'"a"', b"null", b"3"):
         assert served.request("POST", "/v1/lens", body).status == 422

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.hostile_text import HOSTILE_TEXTS
-from support.small_training import TRAIN, VALIDATION, opened
+from support.small_training import TEXTS, VALIDATION, opened
 from support.tiny import sentences, tiny_config, varied_model
 from support.variants import VARIANTS, Variant, supported
 
@@ -100,9 +100,8 @@ def test_logits_match_transformers(variant: Variant, tmp_path: Path) -> None:
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokenizer, Any]:
     """A tokenizer of ours, and transformers' copy of it."""
     package = pytest.importorskip("transformers")
-    texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     kind, _, more = request.param.partition(" ")
-    texts += map(normalize, HOSTILE_TEXTS) if more == "with <" else ()
+    texts = [*TEXTS, *(map(normalize, HOSTILE_TEXTS) if more == "with <" else ())]
     whole = {"Hund": 0.1, "house": 0.1, "the": 0.2}
     tags = ["<2en>", "<2fr>"] if more == "tags" else []
     own = Tokenizer.train(texts, TokenizerConfig(kind=kind, vocabulary_size=500), whole=whole, tags=tags)

@@ -8,17 +8,14 @@ from typing import Any
 import pytest
 import torch
 from support.plugins import FOLDER, loaded
-from support.small_training import TRAIN, assert_resumed, opened, small_config
+from support.small_training import assert_resumed, opened, small_batch, small_config
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.encoded_pairs import encode_pairs
-from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.objective import MASK, Objective, build_objective, cross_entropy
 
 NAMES = ("simcut", "r_drop")
@@ -34,12 +31,6 @@ def plugins() -> Iterator[None]:
 def objective(name: str, **numbers: Any) -> Objective:
     settings = [f"objective.{key}={value}" for key, value in numbers.items()]
     return build_objective(load_config(None, [f"objective.name={name}", *settings]).objective)
-
-
-def small_batch() -> Batch:
-    texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
-    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
-    return encode_pairs(TRAIN[:5], tokenizer, max_length=31).batch(range(5))
 
 
 class Passes(nn.Module):
