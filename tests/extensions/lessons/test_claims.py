@@ -156,9 +156,8 @@ def test_hello_gets_98_percent() -> None:
 
 
 def test_one_score_with_the_matrices_of_the_picture() -> None:
-    (given,) = re.findall(r"^const MATRICES = (.+);$", page_files()["pictures.js"], re.MULTILINE)
-    to_query, to_key, to_value = (torch.tensor(rows).double() for rows in json.loads(given))
-    x = torch.tensor([HELLO, SHINY, SUN]).double()
+    given = re.findall(r" labels: \w+, rows: (.+) \},$", page_files()["pictures.js"], re.MULTILINE)
+    x, to_query, to_key, to_value = (torch.tensor(json.loads(rows)).double() for rows in given)
     query, key = (x[1] @ to_query).tolist(), (x[2] @ to_key).tolist()
     score = shown(float(one_head(x, to_query, to_key, to_value).scores[1, 2]), 4)
     assert_says("Query, key and value", *(shown(one, 2) for one in query), shown(key[0], 2), shown(key[1], 3), score)
