@@ -14,6 +14,7 @@ from transformer_mt.cli.train import new_config
 from transformer_mt.cli.training_display import TrainLog
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.runs.directory import Run
 
 Train = Callable[..., Outcome]
@@ -47,19 +48,21 @@ def test_run_is_named_after_its_configuration(data: str, tmt: Tmt) -> None:
 
 
 def test_few_own_pairs_have_defaults_of_their_own(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def chosen(config: Path | None, source: str | None, *overrides: str) -> tuple[float, int]:
-        found = new_config(config, source, list(overrides), init_from=None, vocabulary=None)
+    def chosen(config: str | None, source: str | None, *overrides: str) -> tuple[float, int]:
+        found = new_config(config and Path(config), source, [*overrides], init_from=None, vocabulary=None)
         return found.model.dropout, found.training.steps
 
-    usual, few = (Config().model.dropout, Config().training.steps), (0.2, 3000)
-    many = tmp_path / "many.de-en.tsv"
-    many.write_text("".join(f"Hund {number}\tdog {number}\n" for number in range(12_000)), "utf-8")
-    assert chosen(None, data) == few
+    usual = Config().model.dropout, Config().training.steps
+    assert chosen(None, data) == (0.2, 3000)
     assert capsys.readouterr().err == "tmt: defaults for so few pairs: model.dropout=0.2, training.steps=3000\n"
     assert chosen(None, data, "model.dropout=0.1", "training.steps=5") == (0.1, 5)
-    assert [chosen(None, str(many)), chosen(None, None), chosen(Path("multi30k"), data)] == [usual, usual, (0.25, 5600)]
+    assert [chosen("multi30k", data), chosen(None, None)] == [(0.25, 5600), usual]
+    pairs = len(Corpus.from_file(data).splits["train"])
+    for most, expected in ((pairs, (0.2, 3000)), (pairs - 1, usual)):
+        monkeypatch.setattr("transformer_mt.config.fine_tuning.FEW_PAIRS", most)
+        assert chosen(None, data) == expected
 
 
 def test_epoch_numbers_agree(train: Train, tmt: Tmt) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 # Overrides of the default configuration for up to so many pairs of the user's own.
-FEW_PAIRS = 10_000
+FEW_PAIRS = 20_000
 OF_FEW_PAIRS = ("model.dropout=0.2", "training.steps=3000")
 
 
