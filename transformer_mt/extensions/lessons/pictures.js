@@ -42,7 +42,8 @@ const PICTURED = {
   "norm-curves": [[], (_, { loss: { baseline, ...others } }) =>
     stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token")],
   "cross-attention": [["looked", "run"], (answers) => withCrossHead(answers, (only, chosen) => [
-    drawHead(only, answers.run, chosen, [], null), drawHeads(only, answers.run, chosen, [], null, answers),
+    drawHead(only, answers.run, chosen, [], null),
+    drawHeads(only, answers.run, chosen, [], null, { pick: answers.pick }),
   ])],
   beam: [["translation", "run"], ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
     prefix.length > 0 && said(button("undo", undo, {}, "Undo"))]],
@@ -346,10 +347,7 @@ function withCrossHead({ looked, run, head, pick }, draw) {
   const only = { ...looked, stacks: { cross: looked.stacks.cross } };
   const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
   const field = { label: "Head", value: chosen, options: headNames(run, "cross").flat() };
-  return [
-    element("p", { class: "controls" }, control("cross-head", field, pick)),
-    draw(only, chosen),
-  ];
+  return [element("p", { class: "controls" }, control("cross-head", field, pick)), draw(only, chosen)];
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */

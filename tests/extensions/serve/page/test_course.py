@@ -215,6 +215,7 @@ def test_pictures_follow_the_model(course: LoadedPage, served: Served) -> None:
             expect(course.find(selector)).to_have_text(shown)
         else:
             expect(course.find("#picture .boxes")).to_contain_text("".join(pieces[:2]))
+    course.expect_count("#picture .switch", 0)
     open_stop(course, of_picture("sum-of-heads"))
     settled(course)
     switch = course.find("#picture .switch").first
