@@ -355,7 +355,7 @@ class TrainingConfig(Section):
     """Keep, besides the newest two checkpoints: the `weights` of every validation, only those `needed`, or `all`."""
     log_every: StepCount = 50
     """Optimizer steps per log line."""
-    patience: StepCount = 5
+    patience: StepCount = 6
     """Training stops after this many validations without improvement."""
     choose_by: str = "auto"
     """Validation metric that selects the best weights and ends training; `auto` is `chrf`, or `loss` below 50 pairs."""
