@@ -3,7 +3,6 @@
 - `symbols`: the ids of padding, unknown, begin and end, the same in every vocabulary.
 - `tokenizer`: `Tokenizer`, from text to tokens and back, and subword sampling.
 - `prepared`: `PreparedLine`, a line of text as a model reads it, and how its tokens map to words.
-- `two_models`: a vocabulary with a sentencepiece model for each side, from another program.
 - `learning`: trains a sentencepiece model.
 - `sentencepiece_model`: reads an untrusted model file, writes one with whole words, segments a word.
 """
