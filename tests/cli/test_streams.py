@@ -31,9 +31,7 @@ def test_rich_does_not_exit_on_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments", ["--help", "config", "runs {}", "translate --model {}/run a", "attend --model {}/run a --target b"]
-)
+@pytest.mark.parametrize("arguments", ["--help", "config", "translate --model {}/run a"])
 def test_closed_streams(arguments: str, home: Path, tmp_path: Path) -> None:
     for closed in itertools.product(("", " <&-"), ("", " >&-"), ("", " 2>&-")):
         command = f"{sys.executable} -m transformer_mt {arguments.format(home)}{''.join(closed)}"
