@@ -61,7 +61,7 @@ def test_few_own_pairs_have_defaults_of_their_own(
     assert [chosen("multi30k", data), chosen(None, None)] == [(0.25, 5600), usual]
     pairs = len(Corpus.from_file(data).splits["train"])
     for most, expected in ((pairs, (0.2, 3000)), (pairs - 1, usual)):
-        monkeypatch.setattr("transformer_mt.config.fine_tuning.FEW_PAIRS", most)
+        monkeypatch.setattr("transformer_mt.config.fine_tuning.FEW_OWN_PAIRS", most)
         assert chosen(None, data) == expected
 
 

@@ -122,9 +122,9 @@ def new_config(
     """The configuration of a new run, from a file or from the run to fine-tune, changed by the options.
 
     `run` is where the new run will be; one that has begun there from this parent goes on. Without a file, few pairs in
-    `data` have defaults of their own. Says which, and what it mixes in.
+    `data` have defaults of their own. Prints these defaults, and what it mixes in.
     """
-    from transformer_mt.config.fine_tuning import FEW_PAIRS, OF_FEW_PAIRS
+    from transformer_mt.config.fine_tuning import FEW_OWN_PAIRS, OF_FEW_OWN_PAIRS
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
@@ -133,10 +133,10 @@ def new_config(
     if not init_from:
         overrides = [*_vocabulary_of(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
-        if config or not data or len(load_corpus(resolved.data).splits["train"]) > FEW_PAIRS:
+        if config or not data or len(load_corpus(resolved.data).splits["train"]) > FEW_OWN_PAIRS:
             return resolved
-        note(f"defaults for so few pairs: {', '.join(OF_FEW_PAIRS)}")
-        return resolve_config(None, data=data, overrides=[*OF_FEW_PAIRS, *overrides])
+        note(f"defaults for so few pairs: {', '.join(OF_FEW_OWN_PAIRS)}")
+        return resolve_config(None, data=data, overrides=[*OF_FEW_OWN_PAIRS, *overrides])
     if vocabulary:
         raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 # Overrides of the default configuration for up to so many pairs of the user's own.
-FEW_PAIRS = 20_000
-OF_FEW_PAIRS = ("model.dropout=0.2", "training.steps=3000")
+FEW_OWN_PAIRS = 20_000
+OF_FEW_OWN_PAIRS = ("model.dropout=0.2", "training.steps=3000")
 
 
 def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collection[str]) -> list[str]:

@@ -69,7 +69,7 @@ def require_directory(path: Path) -> None:
 
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
-    """Reading one of tmt's own files raises `MachineError`."""
+    """Inside, a file that cannot be read raises `MachineError`, not `OSError`."""
     try:
         yield
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
 
 @contextmanager
 def input_errors(path: Path, remedy: str) -> Iterator[None]:
-    """Reading a file that a person names raises `InputError`."""
+    """Inside, a file that a person names and that cannot be read raises `InputError`, not `OSError`."""
     try:
         yield
     except (FileNotFoundError, ValueError):  # ValueError: a name that no file can have

@@ -17,7 +17,7 @@ MODULES = {name: text for name, text in FILES.items() if name.endswith(".js")}
 # In a saved page, the second replaces the first.
 SERVER, SAVED = "server.js", "saved.js"
 # The budget of all files together.
-LINES, BYTES = 3_475, 170_039
+LINES, BYTES = 3_477, 170_230
 
 IMPORT = re.compile(r'^import (?:\{([\w,\s]+)\} from )?"\./(\w+\.js)";$', re.MULTILINE)
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)

@@ -83,6 +83,19 @@ def test_missing_key_is_explained_until_an_address_has_it(opened: LoadedPage, se
     opened.expect_attribute("body", "data-opened", "once")  # the page was not reloaded
 
 
+def test_invalid_requests_are_not_repeated(opened: LoadedPage) -> None:
+    asked = list[str]()
+    opened.hold_clock()
+    opened.reply("translate", {"error": "source: too long; shorten it"}, status=422)
+    opened.fill("#source", "Der Vogel wartet.")
+    opened.page.clock.run_for(100)
+    opened.expect_text("#source-problem", "source: too long; shorten it")
+    opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
+    opened.pass_by(10)
+    assert "runs" in asked
+    assert "translate" not in asked
+
+
 def test_failed_requests_are_retried(opened: LoadedPage) -> None:
     asked = list[str]()
     opened.hold_clock()

@@ -122,6 +122,7 @@ const PICTURES = [
 const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, open, go, undo };
 
 const asked = {}; // the last request for each answer, as text
+const refused = {}; // for each answer, whether its request was invalid (422), so that it is not sent again
 const underWay = {}; // for each answer, the AbortController of its request
 const drawn = {};
 
@@ -153,6 +154,7 @@ function pose(name) {
   const settle = (answer, error) => {
     if (underWay[name] === stop) {
       delete underWay[name];
+      refused[name] = error?.cause?.status === 422;
       change({ [name]: answer, problems: { ...state.problems, [name]: error?.message } });
       setTimeout(() => speak(answer), SPEAKING);
     }
@@ -371,7 +373,7 @@ async function list() {
     if (ageless(runs) !== ageless(state.runs) || state.problems.runs) {
       offer(runs, opens);
     }
-    forget(Object.keys(QUESTIONS).filter((name) => state.problems[name]));
+    forget(Object.keys(QUESTIONS).filter((name) => state.problems[name] && !refused[name]));
     change({});
   } catch (error) {
     remark("runs", error.message);

@@ -2,7 +2,7 @@
 
 const STORED = "tmt key";
 const [NO_KEY, LATER] = [401, 503];
-const WITHOUT_KEY = "This page has no valid key: open the address that tmt serve printed again, including everything "
+const KEYLESS = "This page has no valid key: open the address that tmt serve printed again, including everything "
   + "after the #.";
 /** False in a saved page, which keeps nothing in the address or the browser. */
 export const isLive = true;
@@ -54,7 +54,7 @@ export async function ask(route, question = null, { signal = null, waits = () =>
     }
     const seconds = response.headers.get("Retry-After");
     if (response.status !== LATER || seconds === null) {
-      throw new Error(response.status === NO_KEY ? WITHOUT_KEY : answer.error ?? response.statusText);
+      throw new Error(response.status === NO_KEY ? KEYLESS : answer.error ?? response.statusText, { cause: response });
     }
     waits(answer.error);
     await pause(1000 * Number(seconds), signal);
