@@ -22,7 +22,7 @@ from transformer_mt.corpus.pairs import SentencePair, format_links
 HERE = Path(__file__).parent
 PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
-COPIES, WITHOUT_UMLAUTS, TEST_COPY = 24_000, 4_000, 500
+COPIES, WITHOUT_UMLAUTS, TEST_COPY = 36_000, 4_000, 500
 
 
 def whole_corpus() -> dict[str, list[ParsedPair]]:
@@ -33,7 +33,8 @@ def whole_corpus() -> dict[str, list[ParsedPair]]:
     more = copies(COPIES, training, random, taken) + without_umlauts(WITHOUT_UMLAUTS, training, random)
     random.shuffle(more)
     taken |= {pair.target for pair in training + more}
-    return corpus | {"train": training + more, "test_copy": copies(TEST_COPY, corpus["test"], random, taken)}
+    test = copies(TEST_COPY, corpus["test"], Random(SIZES["seed"] + 1), taken)
+    return corpus | {"train": training + more, "test_copy": test}
 
 
 def written(corpus: Mapping[str, Sequence[SentencePair]]) -> Iterator[tuple[str, str]]:
