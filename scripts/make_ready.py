@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from grammar.copies import marked
+from grammar.templates import marked
 from typing_extensions import override
 
 from transformer_mt import Translator, evaluate

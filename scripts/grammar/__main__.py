@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from grammar.copies import copies, without_umlauts
 from grammar.splits import generate_corpus
+from grammar.templates import COPIES, TOPICS, filled, without_umlauts
 from grammar.trees import ParsedPair
 from transformer_mt.corpus.builtin import FOLDER
 from transformer_mt.corpus.pairs import SentencePair, format_links
@@ -22,18 +22,23 @@ from transformer_mt.corpus.pairs import SentencePair, format_links
 HERE = Path(__file__).parent
 PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
-COPIES, WITHOUT_UMLAUTS, TEST_COPY = 36_000, 4_000, 500
+MORE = {"copies": 36_000, "topics": 14_000, "without_umlauts": 4_000}
+TEST_COPY = 500
 
 
 def whole_corpus() -> dict[str, list[ParsedPair]]:
-    """The corpus of the grammar; at the end of `train` pairs that teach copying and missing umlauts; `test_copy`."""
+    """The corpus of the grammar; at the end of `train` pairs of the templates and without umlauts; `test_copy`."""
     corpus, random = generate_corpus(**SIZES), Random(SIZES["seed"])
     training = corpus["train"]
     taken = {pair.source for pair in training}
-    more = copies(COPIES, training, random, taken) + without_umlauts(WITHOUT_UMLAUTS, training, random)
+    more = [
+        *filled(COPIES, MORE["copies"], training, random, taken),
+        *filled(TOPICS, MORE["topics"], training, random, taken),
+        *without_umlauts(MORE["without_umlauts"], training, random),
+    ]
     random.shuffle(more)
     taken |= {pair.target for pair in training + more}
-    test = copies(TEST_COPY, corpus["test"], Random(SIZES["seed"] + 1), taken)
+    test = filled(COPIES, TEST_COPY, corpus["test"], Random(SIZES["seed"] + 1), taken)
     return corpus | {"train": training + more, "test_copy": test}
 
 

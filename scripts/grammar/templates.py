@@ -1,4 +1,4 @@
-"""Pairs that teach copying, and pairs whose German lacks its umlauts; `copies.toml` has the templates."""
+"""Pairs that fill the templates of `templates.toml`, and pairs whose German lacks its umlauts."""
 
 import re
 from collections import Counter
@@ -13,19 +13,24 @@ from transformer_mt.corpus.pairs import SentencePair
 # A German spelling and the English one.
 Both = tuple[str, str]
 
-_DATA = table("copies")
-TEMPLATES = tuple(tuple(row.split(" | ")) for row in _DATA["templates"])
-FORMS = {kind: forms if isinstance(forms, list) else forms.split() for kind, forms in _DATA["forms"].items()}
+_DATA = table("templates")
+COPIES, TOPICS = ([row.split(" | ") for row in _DATA[part]] for part in ("copies", "topics"))
+WORDS, FORMS = (
+    {kind: rows if isinstance(rows, list) else rows.split() for kind, rows in _DATA[part].items()}
+    for part in ("words", "forms")
+)
 _SLOT = re.compile(r"\{([A-Za-z]+)2?\}")
 WITHOUT_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 
 
-def copies(size: int, training: Sequence[SentencePair], random: Random, taken: set[str]) -> list[ParsedPair]:
-    """`size` different pairs of filled templates without the sentences in `taken`, which gets their German ones."""
+def filled(
+    templates: Sequence[Sequence[str]], size: int, training: Sequence[SentencePair], random: Random, taken: set[str]
+) -> list[ParsedPair]:
+    """`size` different pairs of templates without the sentences in `taken`, which gets their German ones."""
     fill = _Filler(training, random)
     pairs: list[ParsedPair] = []
     while len(pairs) < size:
-        pair = fill.pair()
+        pair = fill.pair(random.choice(templates))
         if taken.isdisjoint((pair.source, pair.target)):
             taken.add(pair.source)
             pairs.append(pair)
@@ -58,24 +63,36 @@ class _Filler:
         # The more frequent a word, the harder it is to leave untranslated, so the more often it is drawn.
         words = [word.lower() for word in sorted(typed) for _ in range(isqrt(typed[word]))]
         names = sorted({word for pair in training for word in self._names(pair)})
-        self.forms = FORMS | {"word": words, "Word": [word.capitalize() for word in words], "name": names}
+        self.forms = FORMS | {"word": words, "name": names}
 
     @staticmethod
     def _names(pair: SentencePair) -> set[str]:
         """The capitalised words that both sides have."""
         return set(re.findall(r"\b[A-Z][a-z]+\b", pair.source)) & set(re.findall(r"\b[A-Z][a-z]+\b", pair.target))
 
-    def pair(self) -> ParsedPair:
-        """A random template with its slots filled."""
-        source, target = self.random.choice(TEMPLATES)
+    def pair(self, template: Sequence[str]) -> ParsedPair:
+        """A template with its slots filled."""
+        source, target = template
         for slot, kind in {match[0]: match[1] for match in _SLOT.finditer(source)}.items():
-            german, english = getattr(self, kind)() if hasattr(self, kind) else _same(self.form(kind))
+            german, english = self.content(kind)
             source, target = source.replace(slot, german), target.replace(slot, english)
-        return ParsedPair(*(re.sub(r"(?<=\d)\.\.$", ".", text) for text in (source, target)), None)
+            target = target.replace(_capital(slot), _capital(english))
+        source, target = (re.sub(r"(?<=\d)\.\.$", ".", text) for text in (source, target))  # 11.4. at the end
+        return ParsedPair(source, target, None)
+
+    def content(self, kind: str) -> Both:
+        """Random content of a kind, in both languages."""
+        if kind[0].isupper():
+            german, english = self.content(kind.lower())
+            return _capital(german), _capital(english)
+        if kind in WORDS:
+            german, english = self.random.choice(WORDS[kind]).split(":")
+            return german, english
+        return getattr(self, kind)() if hasattr(self, kind) else _same(self.form(kind))
 
     def form(self, kind: str) -> str:
-        """A random form of a kind with its slots filled; both languages write it alike."""
-        return _SLOT.sub(lambda slot: self.form(slot[1]), self.random.choice(self.forms[kind]))
+        """A random form of a kind with its slots filled."""
+        return _SLOT.sub(lambda slot: self.content(slot[1])[0], self.random.choice(self.forms[kind]))
 
     def below(self, limit: int) -> int:
         """A number from 1 to a limit; each number of digits is as likely as another."""
@@ -119,7 +136,7 @@ class _Filler:
     def date(self) -> Both:
         day, month, year = self.random.randint(1, 28), self.random.randint(1, 12), self.random.randint(1900, 2039)
         if self.random.random() < 0.4:
-            german, english = _spelled(FORMS["months"][month - 1])
+            german, english = _spelled(WORDS["month"][month - 1])
             return f"{day}. {german} {year}", f"{day} {english} {year}"
         return _same(self.random.choice([f"{day:02}.{month:02}.{year}", f"{day}.{month}.{year}", f"{day}.{month}."]))
 
@@ -140,13 +157,15 @@ class _Filler:
         german_unit, english_unit = _spelled(self.random.choice(units))
         return f"{german} {german_unit}", f"{english} {english_unit}"
 
-    def city(self) -> Both:
-        return _spelled(self.form("cities"))
-
     def quoted(self) -> Both:
         words = " ".join(self.form("foreign") for _ in range(self.random.choice([1, 1, 1, 2])))
         words = words if self.random.random() < 0.6 else words.title()
         return self.random.choice(["„{}“", "„{}“", '"{}"', "»{}«"]).format(words), f'"{words}"'
+
+
+def _capital(text: str) -> str:
+    """With a capital letter at the start, or after a brace."""
+    return re.sub(r"\w", lambda first: first[0].upper(), text, count=1)
 
 
 def _same(text: str) -> Both:
