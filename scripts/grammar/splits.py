@@ -92,8 +92,11 @@ def carelessly(pair: ParsedPair, random: Random) -> ParsedPair:
     point = random.random()
     if point < 0.03:
         return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
-    if point > 0.16:
-        return pair
+    return pair if point > 0.16 else hastily(pair, random)
+
+
+def hastily(pair: ParsedPair, random: Random) -> ParsedPair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
     return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 

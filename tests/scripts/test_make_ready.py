@@ -22,6 +22,22 @@ def test_the_published_configuration_names_the_recipes_data(tmp_path: Path) -> N
     assert config.model_copy(update={"data": before.data}) == before
 
 
+def test_trains_both_directions_and_then_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[tuple[object, ...], list[str]]] = []
+    monkeypatch.setattr(make_ready, "_tmt", lambda *words, settings: calls.append((words, settings)))
+    (tmp_path / "ready-both").mkdir()
+    make_ready.train(tmp_path / "ready", None, ["model.width=64"])
+    (_, mixed), (words, settings) = calls
+    both, one = load_config("ready", mixed), load_config(None, settings)
+    assert words[:2] == ("--from", tmp_path / "ready-both")
+    assert both.model.width == one.model.width == 64
+    directions = {name: (one.source_language, one.target_language) for name, one in both.data.mixture.items()}
+    assert directions == {"tatoeba": ("", ""), "back": ("en", "de"), "reverse": ("en", "de")}
+    forth, back = both.data.mixture["tatoeba"], both.data.mixture["back"]
+    assert (back.source_column, back.target_column) == (forth.target_column, forth.source_column)
+    assert one.data.mixture == {"tatoeba": forth}
+
+
 def test_the_table_counts_exact_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = json.dumps({"de": "Er kostet 5 €.", "en": ["It costs €5.", "It is €5."]})
     (tmp_path / "test.references.jsonl").write_text(f"{line}\n", "utf-8")
