@@ -96,7 +96,9 @@ def carelessly(pair: ParsedPair, random: Random) -> ParsedPair:
 
 
 def hastily(pair: ParsedPair, random: Random) -> ParsedPair:
-    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital; words in small letters."""
+    if pair.source[-1] not in ".?!":
+        return replace(pair, source=pair.source.lower())
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
     return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 
