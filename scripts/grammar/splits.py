@@ -96,7 +96,7 @@ def carelessly(pair: ParsedPair, random: Random) -> ParsedPair:
 
 
 def hastily(pair: ParsedPair, random: Random) -> ParsedPair:
-    """The pair as typed in a hurry: without the final mark, perhaps without commas and capital; phrases in lower case."""
+    """The pair as typed in a hurry: without the final mark, perhaps without commas and capital; phrases lower-case."""
     if pair.source[-1] not in ".?!":
         return replace(pair, source=pair.source.lower())
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
