@@ -60,11 +60,11 @@ class PublishedRun(Run):
     def words(self) -> TrainingWords:
         words = super().words()
         assert words is not None
-        often = (
+        source, target = (
             Counter({word: side[word] for word in sorted(side) if side[word] > 1})
             for side in (words.source, words.target)
         )
-        return TrainingWords(*often, complete=False, longest=words.longest)
+        return TrainingWords(source, target, complete=False, longest=words.longest)
 
 
 def train(run: Path, texts: str | None, settings: Sequence[str]) -> None:
