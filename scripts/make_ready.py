@@ -1,59 +1,110 @@
-"""Build the ready model, `transformer_mt/ready/de-en.zip`: train `configs/ready.toml`, pack, and score.
+"""Build the ready model, `transformer_mt/ready/de-en.zip`: train, pack, and score.
 
-    python scripts/make_ready.py                            # trains runs/ready first
-    python scripts/make_ready.py --run runs/ready           # takes a finished run, also one trained on local files
-    python scripts/make_ready.py --run runs/ready --tatoeba FOLDER --tatoeba OTHER    # scores further sets
+    python scripts/make_ready.py                                     # with Tatoeba of the hub
+    python scripts/make_ready.py --texts train.de,train.en           # with two text files instead
+    python scripts/make_ready.py --tatoeba FOLDER --tatoeba OTHER    # scores further sets
 
-A folder of `--tatoeba` has `test.references.jsonl` with rows `{"de": …, "en": [all translations]}`. The table goes into
-the model card. Weights depend on the machine and the build of torch, so this compares scores: the packed model, in
-bfloat16, must be within half a point of BLEU of the run, and at most 12 MB. Exits with 1 if not.
+`configs/ready.toml` in two stages: both directions in one model, then German → English (Ding et al. 2021). A second
+start resumes. A folder of `--tatoeba` has `test.references.jsonl` with rows `{"de": …, "en": [all translations]}`. The
+table goes into the model card. Weights depend on the machine and the build of torch, so this compares scores: the
+packed model, in bfloat16, must be within half a point of BLEU of the run, and at most 12 MB. Exits with 1 if not.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from grammar.copies import marked
+from grammar.templates import marked
 from typing_extensions import override
 
 from transformer_mt import Translator, evaluate
+from transformer_mt.config.sections import InitFromConfig, MixedConfig
 from transformer_mt.config.toml import dump_config, load_config
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.extensions.pack.pack_run import pack_run
 from transformer_mt.runs.directory import CONFIG, READY, Run
 from transformer_mt.runs.packed import CARD, MEMBERS, Pack, packed
+from transformer_mt.runs.words import WORDS, pack_words
 
 MOST_BYTES, MOST_DIFFERENCE = 12_000_000, 0.5
+BOTH = ("training.steps=6000",)
+ONE = ("training.steps=8000", "training.validate_every=500", "training.choose_by=auto", "schedule.learning_rate=0.002")
+ENGLISH_GERMAN = {"source_language": "en", "target_language": "de"}
 CREDIT = """\
-The training data is the built-in corpus of tmt and sentences of https://tatoeba.org by its authors (CC BY 2.0 FR).
-Whoever redistributes this model credits Tatoeba and its authors.
+Before these steps, the model was trained for 6,000 steps in both directions. Its data is the built-in corpus of tmt
+and sentences of https://tatoeba.org by its authors (CC BY 2.0 FR). Whoever redistributes this model credits Tatoeba
+and its authors.
 """
 
 
 class PublishedRun(Run):
-    """A run whose configuration names the data of the recipe, not the files that it was trained on."""
+    """A run whose configuration names the data of the recipe, not the files and the run that it was trained on.
+
+    Without the words seen once, many of them random strings to copy: all words would take too many bytes.
+    """
 
     @override
     def small_files(self) -> dict[str, bytes]:
         config = self.config()
         data = config.data.model_copy(update={"mixture": load_config("ready").data.mixture})
-        return super().small_files() | {CONFIG: dump_config(config.model_copy(update={"data": data})).encode()}
+        published = config.model_copy(update={"data": data, "init_from": InitFromConfig()})
+        return super().small_files() | {CONFIG: dump_config(published).encode(), WORDS: pack_words(self.words())}
+
+    @override
+    def words(self) -> TrainingWords:
+        words = super().words()
+        assert words is not None
+        source, target = (
+            Counter({word: side[word] for word in sorted(side) if side[word] > 1})
+            for side in (words.source, words.target)
+        )
+        return TrainingWords(source, target, complete=False, longest=words.longest)
+
+
+def train(run: Path, texts: str | None, settings: Sequence[str]) -> None:
+    """Train both directions in `run`-both, then continue in one; `settings` change keys of both stages."""
+    own = {"corpus": texts, "source_column": "", "target_column": ""} if texts else {}
+    tatoeba = load_config("ready").data.mixture["tatoeba"].model_copy(update=own)
+    columns = {"source_column": tatoeba.target_column, "target_column": tatoeba.source_column}
+    back = tatoeba.model_copy(update=ENGLISH_GERMAN | columns)
+    builtin = MixedConfig(corpus="builtin").model_copy(update=ENGLISH_GERMAN)
+    both = run.with_name(f"{run.name}-both")
+    forth = _keys("tatoeba", tatoeba)
+    mixed = [*forth, *_keys("back", back), *_keys("reverse", builtin)]
+    _tmt("ready", "--run-dir", both, settings=[*BOTH, *mixed, *settings])
+    # The second stage adds the words of the first to its own, and these are the same.
+    (both / WORDS).write_bytes(pack_words(TrainingWords(Counter(), Counter(), complete=True, longest=0)))
+    start = ("--from", both, "--data", "builtin", "--only-own")
+    _tmt(*start, "--run-dir", run, settings=[*ONE, *forth, *settings])
+
+
+def _keys(name: str, corpus: MixedConfig) -> list[str]:
+    """The settings that mix in a corpus."""
+    values = corpus.model_dump(exclude_defaults=True)
+    return [f"data.mixture.{name}.{key}={json.dumps(value)}" for key, value in values.items()]
+
+
+def _tmt(*arguments: str | Path, settings: Sequence[str]) -> None:
+    options = [part for setting in settings for part in ("--set", setting)]
+    subprocess.run([sys.executable, "-m", "transformer_mt", "train", *map(str, arguments), *options], check=True)
 
 
 def main(
-    run: Annotated[Path | None, typer.Option(help="A run of configs/ready.toml. [trains runs/ready]")] = None,
+    run: Annotated[Path, typer.Option(help="The run; its first stage is next to it.")] = Path("runs/ready"),
+    texts: Annotated[str | None, typer.Option(help="Text files with the pairs of Tatoeba: train.de,train.en.")] = None,
     tatoeba: Annotated[list[Path] | None, typer.Option(help="A folder with test.references.jsonl.")] = None,
     output: Annotated[Path, typer.Option(help="The packed model.")] = READY,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of both stages.")] = None,
 ) -> None:
     """Train, pack and score."""
-    if run is None:
-        run = Path("runs/ready")
-        subprocess.run([sys.executable, "-m", "transformer_mt", "train", "ready", "--run-dir", str(run)], check=True)
+    train(run, texts, set or [])
     output.write_bytes(content := pack_run(PublishedRun(run)))
     own, small = Translator.load(run), Translator.load(output)
     pairs = builtin_corpus(train=1, validation=1, test=1_000)["test"]

@@ -9,31 +9,51 @@ import hashlib
 import lzma
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from grammar.copies import copies, without_umlauts
-from grammar.splits import generate_corpus
+from grammar.phrasebook import real_life, shown
+from grammar.splits import generate_corpus, hastily, plain
+from grammar.templates import COPIES, TOPICS, filled, without_umlauts
 from grammar.trees import ParsedPair
-from transformer_mt.corpus.builtin import FOLDER
+from transformer_mt.corpus.builtin import FOLDER, SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.pairs import SentencePair, format_links
 
 HERE = Path(__file__).parent
 PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
-COPIES, WITHOUT_UMLAUTS, TEST_COPY = 24_000, 4_000, 500
+MORE = {"copies": 36_000, "topics": 14_000, "without_umlauts": 4_000}
+TEST_COPY = 500
 
 
 def whole_corpus() -> dict[str, list[ParsedPair]]:
-    """The corpus of the grammar; at the end of `train` pairs that teach copying and missing umlauts; `test_copy`."""
+    """The corpus of the grammar, more pairs without links at the end of `train`, and `test_copy`."""
     corpus, random = generate_corpus(**SIZES), Random(SIZES["seed"])
     training = corpus["train"]
     taken = {pair.source for pair in training}
-    more = copies(COPIES, training, random, taken) + without_umlauts(WITHOUT_UMLAUTS, training, random)
+    real = list(unknown_to_tests(real_life(), corpus))
+    more = [
+        *filled(COPIES, MORE["copies"], training, random, taken),
+        *filled(TOPICS, MORE["topics"], training, random, taken),
+        *without_umlauts(MORE["without_umlauts"], training + real, random),
+        *real,
+        *(hastily(pair, random) for pair in real),
+    ]
     random.shuffle(more)
-    taken |= {pair.target for pair in training + more}
-    return corpus | {"train": training + more, "test_copy": copies(TEST_COPY, corpus["test"], random, taken)}
+    taken |= {text for pair in training + more for text in (pair.source, pair.target)}
+    test = filled(COPIES, TEST_COPY, corpus["test"], Random(SIZES["seed"] + 1), taken)
+    return corpus | {"train": training + more, "test_copy": test}
+
+
+def unknown_to_tests(pairs: Iterable[ParsedPair], corpus: Mapping[str, Sequence[ParsedPair]]) -> Iterator[ParsedPair]:
+    """Yield the pairs with neither side in a split other than `train`, nor among the sentences of the documentation."""
+    others = [pair for name, split in corpus.items() if name != "train" for pair in split]
+    texts = [SHOWCASE, SHOWCASE_TRANSLATION, *shown()]
+    for pair in others:
+        texts += pair.source, pair.target, *pair.references, *pair.source_references
+    known = set(map(plain, texts))
+    return (pair for pair in pairs if known.isdisjoint((plain(pair.source), plain(pair.target))))
 
 
 def written(corpus: Mapping[str, Sequence[SentencePair]]) -> Iterator[tuple[str, str]]:
@@ -49,7 +69,7 @@ def _row(pair: SentencePair) -> str:
 
 def digest() -> str:
     """The SHA-256 of the grammar, its tests, and the corpus."""
-    sources = [path for suffix in ("py", "toml") for path in HERE.rglob(f"*.{suffix}")]
+    sources = [path for suffix in ("py", "toml", "tsv") for path in HERE.rglob(f"*.{suffix}")]
     content = hashlib.sha256()
     for path in sorted([*sources, *FOLDER.glob("*.xz")], key=lambda path: path.name):
         content.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

@@ -1,6 +1,7 @@
-"""The phrasebook and the everyday sentences: fixed, hand-written pairs."""
+"""The phrasebook, the sentences of real life and the everyday ones: fixed pairs, written for this corpus."""
 
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from grammar.lexicon import table
@@ -12,6 +13,13 @@ from grammar.trees import Node, ParsedPair, Tree
 def phrases() -> tuple[ParsedPair, ...]:
     """Every phrase with its links, structure and references."""
     return tuple(map(_phrase, table("phrasebook")["phrase"]))
+
+
+def real_life() -> list[ParsedPair]:
+    """The pairs of `sentences.tsv`, for the words that the grammar lacks; they have no links or structure."""
+    lines = files(__package__).joinpath("sentences.tsv").read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return [ParsedPair(german, english, None) for german, english in rows]
 
 
 @cache

@@ -92,8 +92,13 @@ def carelessly(pair: ParsedPair, random: Random) -> ParsedPair:
     point = random.random()
     if point < 0.03:
         return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
-    if point > 0.16:
-        return pair
+    return pair if point > 0.16 else hastily(pair, random)
+
+
+def hastily(pair: ParsedPair, random: Random) -> ParsedPair:
+    """The pair as typed in a hurry: without the final mark, perhaps without commas and capital; phrases lower-case."""
+    if pair.source[-1] not in ".?!":
+        return replace(pair, source=pair.source.lower())
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
     return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 

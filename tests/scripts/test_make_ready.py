@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from support.small_training import opened
 from transformer_mt.config.toml import load_config, parse_written_config
 from transformer_mt.corpus.builtin import SPLITS
 from transformer_mt.runs.directory import CONFIG, Run
+from transformer_mt.runs.words import WORDS, unpack_words
 
 
 def test_the_published_configuration_names_the_recipes_data(tmp_path: Path) -> None:
@@ -17,9 +19,35 @@ def test_the_published_configuration_names_the_recipes_data(tmp_path: Path) -> N
     own, published = (kind(tmp_path).small_files() for kind in (Run, PublishedRun))
     config = parse_written_config(published.pop(CONFIG), place=CONFIG)
     before = parse_written_config(own.pop(CONFIG), place=CONFIG)
+    assert published.pop(WORDS) != own.pop(WORDS)
     assert published == own
     assert config.data.mixture == load_config("ready").data.mixture != before.data.mixture
     assert config.model_copy(update={"data": before.data}) == before
+
+
+def test_the_published_words_are_common(tmp_path: Path) -> None:
+    opened(tmp_path)
+    words, published = Run(tmp_path).words(), unpack_words(PublishedRun(tmp_path).small_files()[WORDS], path=tmp_path)
+    assert words
+    assert published.source == Counter({word: count for word, count in words.source.items() if count > 1})
+    assert set(published.target.values()) == set(words.target.values()) - {1}
+    assert (published.complete, published.longest) == (False, words.longest)
+
+
+def test_trains_both_directions_and_then_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[tuple[object, ...], list[str]]] = []
+    monkeypatch.setattr(make_ready, "_tmt", lambda *words, settings: calls.append((words, settings)))
+    (tmp_path / "ready-both").mkdir()
+    make_ready.train(tmp_path / "ready", None, ["model.width=64"])
+    (_, mixed), (words, settings) = calls
+    both, one = load_config("ready", mixed), load_config(None, settings)
+    assert words[:2] == ("--from", tmp_path / "ready-both")
+    assert both.model.width == one.model.width == 64
+    directions = {name: (one.source_language, one.target_language) for name, one in both.data.mixture.items()}
+    assert directions == {"tatoeba": ("", ""), "back": ("en", "de"), "reverse": ("en", "de")}
+    forth, back = both.data.mixture["tatoeba"], both.data.mixture["back"]
+    assert (back.source_column, back.target_column) == (forth.target_column, forth.source_column)
+    assert one.data.mixture == {"tatoeba": forth}
 
 
 def test_the_table_counts_exact_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
-"""Pairs that teach copying, and pairs whose German lacks its umlauts; `copies.toml` has the templates."""
+"""Pairs that fill the templates of `templates.toml`, and pairs whose German lacks its umlauts."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from math import isqrt
 from random import Random
 
 from grammar.lexicon import table
@@ -11,18 +13,24 @@ from transformer_mt.corpus.pairs import SentencePair
 # A German spelling and the English one.
 Both = tuple[str, str]
 
-_DATA = table("copies")
-TEMPLATES = tuple(tuple(row.split(" | ")) for row in _DATA["templates"])
-_SLOT = re.compile(r"\{([a-z]+)2?\}")
+_DATA = table("templates")
+COPIES, TOPICS = ([row.split(" | ") for row in _DATA[part]] for part in ("copies", "topics"))
+WORDS, FORMS = (
+    {kind: rows if isinstance(rows, list) else rows.split() for kind, rows in _DATA[part].items()}
+    for part in ("words", "forms")
+)
+_SLOT = re.compile(r"\{([A-Za-z]+)2?\}")
 WITHOUT_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 
 
-def copies(size: int, training: Sequence[SentencePair], random: Random, taken: set[str]) -> list[ParsedPair]:
-    """`size` different pairs of filled templates without the sentences in `taken`, which gets their German ones."""
+def filled(
+    templates: Sequence[Sequence[str]], size: int, training: Sequence[SentencePair], random: Random, taken: set[str]
+) -> list[ParsedPair]:
+    """`size` different pairs of templates without the sentences in `taken`, which gets their German ones."""
     fill = _Filler(training, random)
     pairs: list[ParsedPair] = []
     while len(pairs) < size:
-        pair = fill.pair()
+        pair = fill.pair(random.choice(templates))
         if taken.isdisjoint((pair.source, pair.target)):
             taken.add(pair.source)
             pairs.append(pair)
@@ -51,32 +59,40 @@ class _Filler:
     def __init__(self, training: Sequence[SentencePair], random: Random) -> None:
         self.random = random
         self.sentences = [pair for pair in training if pair.source[-1] in ".?!" and len(pair.source) < 70]
-        typed = {word for pair in training for word in re.findall(r"\b[A-Za-z]{3,9}\b", pair.source)}
-        self.words = sorted(typed)
-        self.names = sorted({word for pair in training for word in self._names(pair)})
+        typed = Counter(word for pair in training for word in re.findall(r"\b[A-Za-z]{3,9}\b", pair.source))
+        # The more frequent a word, the harder it is to leave untranslated, so the more often it is drawn.
+        words = [word.lower() for word in sorted(typed) for _ in range(isqrt(typed[word]))]
+        names = sorted({word for pair in training for word in self._names(pair)})
+        self.forms = FORMS | {"word": words, "name": names}
 
     @staticmethod
     def _names(pair: SentencePair) -> set[str]:
         """The capitalised words that both sides have."""
         return set(re.findall(r"\b[A-Z][a-z]+\b", pair.source)) & set(re.findall(r"\b[A-Z][a-z]+\b", pair.target))
 
-    def pair(self) -> ParsedPair:
-        """A random template with its slots filled."""
-        source, target = self.random.choice(TEMPLATES)
+    def pair(self, template: Sequence[str]) -> ParsedPair:
+        """A template with its slots filled."""
+        source, target = template
         for slot, kind in {match[0]: match[1] for match in _SLOT.finditer(source)}.items():
-            german, english = getattr(self, kind)()
+            german, english = self.content(kind)
             source, target = source.replace(slot, german), target.replace(slot, english)
+            target = target.replace(_capital(slot), _capital(english))
+        source, target = (re.sub(r"(?<=\d)\.\.$", ".", text) for text in (source, target))  # 11.4. at the end
         return ParsedPair(source, target, None)
 
-    def word(self) -> str:
-        """An ASCII word of the corpus, in small letters."""
-        return self.random.choice(self.words).lower()
+    def content(self, kind: str) -> Both:
+        """Random content of a kind, in both languages."""
+        if kind[0].isupper():
+            german, english = self.content(kind.lower())
+            return _capital(german), _capital(english)
+        if kind in WORDS:
+            german, english = self.random.choice(WORDS[kind]).split(":")
+            return german, english
+        return getattr(self, kind)() if hasattr(self, kind) else _same(self.form(kind))
 
-    def one_of(self, key: str) -> str:
-        return str(self.random.choice(_DATA[key].split()))
-
-    def digits(self, least: int, most: int) -> str:
-        return "".join(self.random.choice("0123456789") for _ in range(self.random.randint(least, most)))
+    def form(self, kind: str) -> str:
+        """A random form of a kind with its slots filled."""
+        return _SLOT.sub(lambda slot: self.content(slot[1])[0], self.random.choice(self.forms[kind]))
 
     def below(self, limit: int) -> int:
         """A number from 1 to a limit; each number of digits is as likely as another."""
@@ -86,12 +102,6 @@ class _Filler:
     def sentence(self) -> Both:
         pair = self.random.choice(self.sentences)
         return pair.source, pair.target
-
-    def integer(self) -> Both:
-        return _same(str(self.below(9_999)))
-
-    def digit(self) -> Both:
-        return _same(str(self.random.randint(1, 29)))
 
     def number(self) -> Both:
         """With points in thousands: 12.345, 12,345."""
@@ -123,13 +133,10 @@ class _Filler:
         german = self.random.choice(["{} Uhr", "{} Uhr", "{}"]).format(shown)
         return (german.replace(":", ".") if "Uhr" in german and self.random.random() < 0.2 else german), shown
 
-    def year(self) -> Both:
-        return _same(str(self.random.randint(1100, 2039)))
-
     def date(self) -> Both:
         day, month, year = self.random.randint(1, 28), self.random.randint(1, 12), self.random.randint(1900, 2039)
         if self.random.random() < 0.4:
-            german, english = _spelled(_DATA["months"].split()[month - 1])
+            german, english = _spelled(WORDS["month"][month - 1])
             return f"{day}. {german} {year}", f"{day} {english} {year}"
         return _same(self.random.choice([f"{day:02}.{month:02}.{year}", f"{day}.{month}.{year}", f"{day}.{month}."]))
 
@@ -150,69 +157,15 @@ class _Filler:
         german_unit, english_unit = _spelled(self.random.choice(units))
         return f"{german} {german_unit}", f"{english} {english_unit}"
 
-    def score(self) -> Both:
-        return _same(f"{self.random.randint(0, 9)}:{self.random.randint(0, 9)}")
-
-    def phone(self) -> Both:
-        form = self.random.choice(["0{} {}", "0{}/{}", "0{}-{}", "+49 {} {}", "+41 {} {}", "0{}{}", "+49{}{}"])
-        number = form.format(self.digits(2, 4), self.digits(3, 8))
-        return _same(number if self.random.random() < 0.6 else " ".join(re.findall("..?.?", number.replace(" ", ""))))
-
-    def email(self) -> Both:
-        form = self.random.choice(["{}.{}@{}.{}", "{}@{}.{}", "{}_{}@{}.{}", "{}{}@{}.{}", "{}-{}@{}.{}"])
-        parts = [self.word(), self.random.choice([self.word(), self.digits(1, 3)])][: form.count("{}") - 2]
-        return _same(form.format(*parts, self.domain(), self.one_of("endings")))
-
-    def domain(self) -> str:
-        form = self.random.choice(["{0}", "{1}", "{1}-{0}", "{1}{0}", "{0}-{1}"])
-        return form.format(self.one_of("domains"), self.word())
-
-    def url(self) -> Both:
-        start = self.random.choice(["www.", "https://", "https://www.", "http://", ""])
-        path = self.random.choice(["", "", "", "/{}", "/{}/{}", "/{}.html", "/{}?id={}"])
-        end = path.format(self.word(), self.random.choice([self.word(), self.digits(1, 4)]))
-        return _same(f"{start}{self.domain()}.{self.one_of('endings')}{end}")
-
-    def file(self) -> Both:
-        form = self.random.choice(["{}", "{}_{}", "{}-{}", "{}{}", "{}_{}_v2"])
-        name = form.format(self.word(), self.random.choice([self.word(), self.digits(1, 4)]))
-        return _same(f"{name if self.random.random() < 0.7 else name.capitalize()}.{self.one_of('files')}")
-
-    def version(self) -> Both:
-        return _same(".".join(str(self.below(30)) for _ in range(self.random.randint(2, 4))))
-
-    def code(self) -> Both:
-        form = self.random.choice(["{} {}", "{}{}", "{}-{}"])
-        return _same(form.format(self.one_of("programs"), self.digits(1, 6)))
-
-    def house(self) -> Both:
-        return _same(f"{self.random.randint(1, 199)}{self.random.choice(['', '', '', 'a', 'b'])}")
-
-    def post(self) -> Both:
-        return _same(self.digits(5, 5))
-
-    def city(self) -> Both:
-        return _spelled(self.one_of("cities"))
-
-    def street(self) -> Both:
-        return _same(self.one_of("streets"))
-
-    def name(self) -> Both:
-        return _same(self.random.choice(self.names))
-
-    def hashtag(self) -> Both:
-        return _same(f"#{self.random.choice([self.word(), self.word().capitalize(), self.word() + self.digits(2, 4)])}")
-
-    def account(self) -> Both:
-        return _same(f"@{self.word()}{self.random.choice(['', '_' + self.word(), self.digits(1, 3)])}")
-
-    def emoji(self) -> Both:
-        return _same(self.one_of("emoji"))
-
     def quoted(self) -> Both:
-        words = " ".join(self.one_of("foreign") for _ in range(self.random.choice([1, 1, 1, 2])))
+        words = " ".join(self.form("foreign") for _ in range(self.random.choice([1, 1, 1, 2])))
         words = words if self.random.random() < 0.6 else words.title()
         return self.random.choice(["„{}“", "„{}“", '"{}"', "»{}«"]).format(words), f'"{words}"'
+
+
+def _capital(text: str) -> str:
+    """With a capital letter at the start, or after a brace."""
+    return re.sub(r"\w", lambda first: first[0].upper(), text, count=1)
 
 
 def _same(text: str) -> Both:
