@@ -34,11 +34,11 @@ from transformer_mt.runs.packed import CARD, MEMBERS, Pack, packed
 from transformer_mt.runs.words import WORDS, pack_words
 
 MOST_BYTES, MOST_DIFFERENCE = 12_000_000, 0.5
-BOTH = ("training.steps=6000",)
+BOTH = 6_000  # steps
 ONE = ("training.steps=8000", "training.validate_every=500", "training.choose_by=auto", "schedule.learning_rate=0.002")
 ENGLISH_GERMAN = {"source_language": "en", "target_language": "de"}
-CREDIT = """\
-Before these steps, the model was trained for 6,000 steps in both directions. Its data is the built-in corpus of tmt
+CREDIT = f"""\
+Before these steps, the model was trained for {BOTH:,} steps in both directions. Its data is the built-in corpus of tmt
 and sentences of https://tatoeba.org by its authors (CC BY 2.0 FR). Whoever redistributes this model credits Tatoeba
 and its authors.
 """
@@ -78,7 +78,7 @@ def train(run: Path, texts: str | None, settings: Sequence[str]) -> None:
     both = run.with_name(f"{run.name}-both")
     forth = _keys("tatoeba", tatoeba)
     mixed = [*forth, *_keys("back", back), *_keys("reverse", builtin)]
-    _tmt("ready", "--run-dir", both, settings=[*BOTH, *mixed, *settings])
+    _tmt("ready", "--run-dir", both, settings=[f"training.steps={BOTH}", *mixed, *settings])
     # The second stage adds the words of the first to its own, and these are the same.
     (both / WORDS).write_bytes(pack_words(TrainingWords(Counter(), Counter(), complete=True, longest=0)))
     start = ("--from", both, "--data", "builtin", "--only-own")

@@ -78,7 +78,7 @@ def outcome(code: int, out: str, err: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(20), *(pytest.param(range(n, n + 100), marks=pytest.mark.slow) for n in (20, 120, 220))]
+    "numbers", [range(20), *(pytest.param(range(n, n + 114), marks=pytest.mark.slow) for n in (20, 134, 248))]
 )
 def test_hostile_folder_is_a_working_run_or_an_error(
     numbers: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
