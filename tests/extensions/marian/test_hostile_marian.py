@@ -92,3 +92,17 @@ def test_hostile_folder_is_a_working_run_or_an_error(
         found[outcome(code, *capfd.readouterr())] += 1
         assert {path.name for path in place.iterdir()} <= {"marian", "run"}, number
     assert {"exit 2", "exit 3", "works"} <= {*found}
+
+
+def test_import_refuses_weights_larger_than_the_model_without_reading_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_marian(tmp_path / "marian", encoder_layers=1, decoder_layers=1)
+    weights = tmp_path / "marian" / "model.safetensors"
+    weights.unlink()
+    sparse(weights)
+    monkeypatch.chdir(tmp_path)
+    assert run(["import", "marian", "run"]) == 3
+    assert capfd.readouterr().err.startswith(
+        "tmt: error: marian/model.safetensors: 10000000000 bytes, at most 383776 expected; "
+    )

@@ -15,7 +15,15 @@ from transformer_mt.config.sections import Config
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import Tensors, converted, parse_tensors, require_specs, specs_of, weights_of
+from transformer_mt.runs.weights import (
+    Tensors,
+    converted,
+    parse_tensors,
+    require_specs,
+    size_limit,
+    specs_of,
+    weights_of,
+)
 from transformer_mt.tokenizer.symbols import PAD
 
 _TABLE = "source_embedding.table.weight"
@@ -60,10 +68,11 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     model = config.model
     with torch.device("meta"):
         specs = specs_of(weights_of(build_model(model, vocabulary_size=len(ids))))
-    places = torch.arange(model.width)
-    order = places // 2 + places % 2 * ((model.width + 1) // 2)  # the sine or cosine number t
+    # Marian has all sines, then all cosines; ours alternate.
+    order = (torch.arange(model.width) % 2).argsort(stable=True).argsort()
     weights: Tensors = {}
-    for name, tensor in converted(parse_tensors(theirs.weights_file(), path=path), "float32").items():
+    content = theirs.weights_file(limit=4 * size_limit(specs))  # up to four copies of the table, and positions
+    for name, tensor in converted(parse_tensors(content, path=path), "float32").items():
         for marian, ours in NAMES.items():
             name = name.replace(marian, ours)
         if name == _TABLE and tensor.dim() == 2 and len(tensor) != len(ids) - 1:
