@@ -7,7 +7,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
 from transformer_mt.text.words import words
 
-WHOLE = {"train": 204_722, "validation": 500, "test": 1_000}
+WHOLE = {"train": 222_922, "validation": 500, "test": 1_000}
 
 
 @pytest.fixture(scope="module")

@@ -61,6 +61,13 @@ def test_restores_capitals_that_training_almost_always_used() -> None:
     assert seen("").with_capitals("satz") == "satz"
 
 
+@pytest.mark.parametrize("text", ["https://satz.de/satz", "satz@straße.de", "(satz.txt)", "www.satz.de?satz=satz"])
+def test_addresses_and_files_keep_their_case(text: str) -> None:
+    known = seen("Der Satz ist in der Straße.")
+    assert known.with_capitals(f"der satz, {text}, die straße.") == f"der Satz, {text}, die Straße."
+    assert known.without_capitals(f"DER SATZ, {text}, DIE STRASSE.") == f"Der Satz, {text}, die Straße."
+
+
 def test_counts_each_word_once_in_order_without_numbers() -> None:
     known = seen(" ".join(pair.source for pair in PAIRS))
     assert list(known.counts(words("Zwei Züge, 17 Züge: zwei ZÜGE sieht der Hund.")).items()) == [

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import make_ready
 import pytest
 from make_ready import PublishedRun, references, rows
-from support.small_training import opened
+from support.small_training import opened, write_corpus
 
 from transformer_mt.config.toml import load_config, parse_written_config
 from transformer_mt.corpus.builtin import SPLITS
@@ -14,35 +14,47 @@ from transformer_mt.runs.directory import CONFIG, Run
 from transformer_mt.runs.words import WORDS, unpack_words
 
 
+def mixed(folder: Path) -> Path:
+    """A run with pairs of its own as Tatoeba."""
+    corpus = write_corpus(folder / "own")
+    opened(folder / "run", f"data.mixture.tatoeba.corpus={corpus}", "data.mixture.tatoeba.weight=0.5")
+    return folder / "run"
+
+
 def test_the_published_configuration_names_the_recipes_data(tmp_path: Path) -> None:
-    opened(tmp_path)
-    own, published = (kind(tmp_path).small_files() for kind in (Run, PublishedRun))
+    run = mixed(tmp_path)
+    own, published = (kind(run).small_files() for kind in (Run, PublishedRun))
     config = parse_written_config(published.pop(CONFIG), place=CONFIG)
     before = parse_written_config(own.pop(CONFIG), place=CONFIG)
     assert published.pop(WORDS) != own.pop(WORDS)
     assert published == own
-    assert config.data.mixture == load_config("ready").data.mixture != before.data.mixture
+    recipe = load_config("ready", ["data.mixture.tatoeba.weight=0.5"])
+    assert config.data.mixture == recipe.data.mixture != before.data.mixture
     assert config.model_copy(update={"data": before.data}) == before
 
 
 def test_the_published_words_are_common(tmp_path: Path) -> None:
-    opened(tmp_path)
-    words, published = Run(tmp_path).words(), unpack_words(PublishedRun(tmp_path).small_files()[WORDS], path=tmp_path)
+    run = mixed(tmp_path)
+    words, published = Run(run).words(), unpack_words(PublishedRun(run).small_files()[WORDS], path=run)
     assert words
     assert published.source == Counter({word: count for word, count in words.source.items() if count > 1})
     assert set(published.target.values()) == set(words.target.values()) - {1}
     assert (published.complete, published.longest) == (False, words.longest)
 
 
-def test_trains_both_directions_and_then_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trains_both_directions_and_then_one_in_two_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[tuple[object, ...], list[str]]] = []
     monkeypatch.setattr(make_ready, "_tmt", lambda *words, settings: calls.append((words, settings)))
-    (tmp_path / "ready-both").mkdir()
+    for name in ("ready-both", "ready-one"):
+        (tmp_path / name).mkdir()
     make_ready.train(tmp_path / "ready", None, ["model.width=64"])
-    (_, mixed), (words, settings) = calls
-    both, one = load_config("ready", mixed), load_config(None, settings)
+    (_, mixed), (words, settings), (last_words, last_settings) = calls
+    both, one, last = load_config("ready", mixed), load_config(None, settings), load_config(None, last_settings)
     assert words[:2] == ("--from", tmp_path / "ready-both")
-    assert both.model.width == one.model.width == 64
+    assert last_words[:2] == ("--from", words[-1]) == ("--from", tmp_path / "ready-one")
+    assert last_words[-1] == tmp_path / "ready"
+    assert both.model.width == one.model.width == last.model.width == 64
+    assert one.schedule.learning_rate > last.schedule.learning_rate
     directions = {name: (one.source_language, one.target_language) for name, one in both.data.mixture.items()}
     assert directions == {"tatoeba": ("", ""), "back": ("en", "de"), "reverse": ("en", "de")}
     forth, back = both.data.mixture["tatoeba"], both.data.mixture["back"]

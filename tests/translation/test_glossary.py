@@ -124,7 +124,7 @@ DRAWN = {"n_best": 3, "sample": True}
 def test_terms_are_in_all_translations(search: dict[str, Any], translator: Translator) -> None:
     for prefix in ("", "The"):
         (ranked,) = translator.translate(["Der Hund schläft im Haus."], SearchConfig(**search), prefix=prefix)
-        assert len({one.text for one in ranked}) == len(ranked) == search.get("n_best", 1)
+        assert 1 <= len({one.text for one in ranked}) == len(ranked) <= search.get("n_best", 1)
         for one in ranked:
             assert one.text.startswith(prefix)
             found = words(one.text.casefold())

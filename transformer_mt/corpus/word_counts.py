@@ -18,7 +18,8 @@ LONGEST_KEPT = 64
 _PAIRS_AT_A_TIME = 50_000
 # A word gets a capital if training wrote it with one this often, counting sentence starts.
 _CAPITAL = 0.97
-_WORD = regex.compile(r"\w+(?:-\w+)*")
+# A word, or a whole address or name of a file: https://beispiel.de/haus, anna.hund@beispiel.de, haus.txt.
+_WORD = regex.compile(r"(?<!\S)[^\s@:.]*+(?:@|://|\.\w)\S*+|\w+(?:-\w+)*")
 _LETTER = regex.compile(r"\p{L}")
 _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 

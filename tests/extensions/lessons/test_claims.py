@@ -277,27 +277,16 @@ def test_every_word_of_the_old_man_wins_by_a_wide_margin(ready: Translator) -> N
     subject = Subject.of(ready, "Der alte Mann liest ein Buch.", None)
     rows = two_likeliest(subject)
     least, most = min(winner for _, winner, _ in rows), max(second for *_, second in rows)
-    assert all(winner > 2 * second for _, winner, second in rows), rows
+    assert all(winner > 50 * second for _, winner, second in rows), rows
     assert_says(
         "Several heads, one sum", shown(math.floor(100 * least) / 100, 2), shown(math.ceil(100 * most) / 100, 2)
     )
 
 
-def test_the_second_often_begins_the_same_word_in_smaller_pieces(ready: Translator) -> None:
-    sentence = "Der alte Mann liest ein Buch."
-    rows = two_likeliest(Subject.of(ready, sentence, None))
-    winners = [winner for (winner, _), *_ in rows[:-1]]
-    same = 0
-    for place, ((_, second), *_) in enumerate(rows[:-1]):
-        (found,) = ready.translate([sentence], prefix=[*winners[:place], second])[0]
-        same += found.text == "The old man is reading a book." and len(found.tokens) > len(winners)
-    assert same > len(rows) / 2
-
-
 def test_no_missing_head_changes_the_winner_of_a_row(ready: Translator) -> None:
     subject = Subject.of(ready, "Der alte Mann liest ein Buch.", None)
     before, falls = two_likeliest(subject), []
-    for head in (HeadName("cross", 2, number) for number in range(1, 5)):
+    for head in (head for head in head_names(subject.network) if head.stack == "cross"):
         with without_heads(subject.network, [head]):
             after = two_likeliest(subject)
         assert [both[0] for both, *_ in after] == [both[0] for both, *_ in before], head
@@ -323,33 +312,33 @@ def test_one_head_less_mostly_leaves_the_translation(ready: Translator) -> None:
 def test_the_floor_explains_most_of_the_difference_of_the_ready_models_last_losses(ready: Translator) -> None:
     config = ready.model.config
     assert (ready.model.tokenizer.size, config.objective.label_smoothing) == (7_000, 0.1)
-    assert (config.model.dropout > 0, config.tokenizer.sampling, *config.data.mixture) == (True, "subword", "tatoeba")
+    assert (config.model.dropout > 0, config.tokenizer.sampling, *config.data.mixture) == (True, "none", "tatoeba")
     last = {record["kind"]: record["loss"] for record in Run(READY).metrics() if "loss" in record}
     training, validation = (shown(last[kind], 2) for kind in ("training", "validation"))
     difference = float(training) - float(validation)
     floor = entropy_of_targets(0.1, 7_000)
     assert_says("Smoothed labels and a warm-up", training, validation, shown(difference, 2), shown(floor, 2))
-    assert floor > difference / 2
+    assert floor > 0.8 * difference
 
 
 def test_beam_search_finds_what_greedy_search_misses(ready: Translator) -> None:
     wide = ready.search.model_copy(update={"beam": 4})
     greedy, beam = (
-        ready.translate(["Wann kommt Karl zurück?"], search)[0][0]
+        ready.translate(["Wann öffnet die Bäckerei?"], search)[0][0]
         for search in (wide.model_copy(update={"beam": 1}), wide)
     )
-    assert (greedy.text, beam.text) == ("When does Karl get back?", "When is Karl coming back?")
+    assert (greedy.text, beam.text) == ("When is the bakery opening?", "When does the bakery open?")
     assert beam.log_probability > greedy.log_probability
 
 
 def test_the_correction_for_length_decides(ready: Translator) -> None:
-    sentence = "Otto stieg in München um."
+    sentence = "Zwei Leute spielen im Zimmer Harfe."
     corrected = ready.search.model_copy(update={"beam": 4, "length_penalty": 1.0})
     longer, shorter = (
         ready.translate([sentence], search)[0][0]
         for search in (corrected, corrected.model_copy(update={"length_penalty": 0.0}))
     )
-    texts = ("Otto changed trains in Munich.", "Otto changed in Munich.")
+    texts = ("Two people are playing the harp in the room.", "Two people are playing in the room.")
     assert (longer.text, shorter.text) == texts
     assert_says("Beam search", *texts)
     scores = []
