@@ -54,6 +54,9 @@ def test_trains_both_directions_and_then_one_in_two_stages(tmp_path: Path, monke
     assert last_words[:2] == ("--from", words[-1]) == ("--from", tmp_path / "ready-one")
     assert last_words[-1] == tmp_path / "ready"
     assert both.model.width == one.model.width == last.model.width == 64
+    steps = [config.training.steps for config in (both, one, last)]
+    assert steps == [make_ready.BOTH, make_ready.ONE, make_ready.LAST]
+    assert sum(steps) == load_config("ready").training.steps
     assert one.schedule.learning_rate > last.schedule.learning_rate
     directions = {name: (one.source_language, one.target_language) for name, one in both.data.mixture.items()}
     assert directions == {"tatoeba": ("", ""), "back": ("en", "de"), "reverse": ("en", "de")}

@@ -1,4 +1,4 @@
-"""The page and the configurations are package data of the wheel."""
+"""The page and the configurations are package data of the wheel; an old build leaves nothing in it."""
 
 import os
 import shutil
@@ -29,6 +29,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md"):
         shutil.copy(ROOT / name, source)
+    (source / "build/lib/transformer_mt").mkdir(parents=True)
+    (source / "build/lib/transformer_mt/deleted.py").touch()
     # Uses the build requirements of pyproject.toml; fetches them if the installed ones are older.
     own = ["--no-build-isolation"] if int(version("setuptools").partition(".")[0]) >= 77 else []
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -54,6 +56,7 @@ def python(installed: Path, tmp_path: Path) -> Python:
 def test_installed_wheel_has_all_files(python: Python, installed: Path, home: Path, tmp_path: Path) -> None:
     place, *_ = python(START, "page", "page.html", "--model", str(home / "runs/one"))
     assert Path(place).is_relative_to(installed)
+    assert not (Path(place).parent / "deleted.py").exists()
     assert (tmp_path / "page.html").stat().st_size > 100_000
     assert " 1  The whole machine" in python(START, "lesson")
     assert "Good afternoon!" in python(START, "translate", "Guten Tag!")
