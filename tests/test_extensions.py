@@ -14,22 +14,34 @@ from transformer_mt.cli.app import COMMANDS, commands
 from transformer_mt.ground.plugins import extensions
 
 EXTENSIONS = extensions()
-# Runs in a copy of the package: imports all modules, then works with the core.
+# Works with each copy of the package in a process of its own: imports all modules, then uses the core.
 PROBE = """
-import pkgutil, sys, importlib, transformer_mt
-for found in pkgutil.walk_packages(transformer_mt.__path__, "transformer_mt."):
-    if not found.name.endswith("__main__"):
-        importlib.import_module(found.name)
-from transformer_mt.cli.main import run
-SMALL = "tokenizer.vocabulary_size=300", "model.width=16", "search.max_length=10"
-for arguments in (
-    ["--help"],
-    ["train", "--data", "pairs.tsv", "--run-dir", "run", "--steps", "1", *sum((["--set", one] for one in SMALL), [])],
-    ["translate", "--model", "run", "Der Hund schläft."],
-    ["attend", "--model", "run", "Der Hund schläft."],
-):
-    assert run(arguments) == 0, arguments
-assert not [name for name in sys.modules if name.startswith(tuple(sys.argv[1:]))]
+import importlib, os, pkgutil, sys
+import datasets, torch._dynamo  # slow: once, for all copies
+SMALL = "--set tokenizer.vocabulary_size=300 --set model.width=16 --set search.max_length=10".split()
+for line in sys.stdin:
+    folder, *gone = line.split()
+    if os.fork():
+        _, status = os.wait()
+        assert status == 0, gone
+        continue
+    os.chdir(folder)
+    import transformer_mt
+    assert transformer_mt.__path__ == [f"{folder}/transformer_mt"]
+    for found in pkgutil.walk_packages(transformer_mt.__path__, "transformer_mt."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    from transformer_mt.cli.main import run
+    for arguments in (
+        ["--help"],
+        ["train", "--data", "pairs.tsv", "--run-dir", "run", "--steps", "1", *SMALL],
+        ["translate", "--model", "run", "Der Hund schläft."],
+        ["attend", "--model", "run", "Der Hund schläft."],
+    ):
+        assert run(arguments) == 0, arguments
+    assert not {f"transformer_mt.extensions.{one}" for one in gone} & {*sys.modules}
+    print("left", *transformer_mt.cli.app.commands())
+    sys.exit()
 """
 
 
@@ -89,19 +101,20 @@ def test_help_lists_all_commands_and_imports_only_declarations() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXTENSIONS)
-def test_everything_else_works_without_an_extension(name: str, tmp_path: Path) -> None:
-    gone = needing(name)
-    copy = tmp_path / "copy"
-    shutil.copytree(ROOT, copy / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
-    for each in gone:
-        shutil.rmtree(copy / PACKAGE / "extensions" / each)
+def test_everything_else_works_without_an_extension(tmp_path: Path) -> None:
     pairs = [("Der Hund schläft.", "The dog sleeps."), ("Die Katze trinkt Milch.", "The cat drinks milk.")]
     lines = "".join(f"{source} {number}\t{target} {number}\n" for number in range(40) for source, target in pairs)
-    (tmp_path / "pairs.tsv").write_text(lines, "utf-8")
-    probe = [sys.executable, "-c", PROBE, *(f"{PACKAGE}.extensions.{each}" for each in gone)]
-    environment = {"PYTHONPATH": str(copy), "PATH": "", "TMT_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
-    done = subprocess.run(probe, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8")
+    for name in EXTENSIONS:
+        shutil.copytree(ROOT, tmp_path / name / PACKAGE)
+        (tmp_path / name / "pairs.tsv").write_text(lines, "utf-8")
+        for each in needing(name):
+            shutil.rmtree(tmp_path / name / PACKAGE / "extensions" / each)
+    rows = "".join(f"{tmp_path / name} {' '.join(needing(name))}\n" for name in EXTENSIONS)
+    environment = {"PATH": "", "OMP_NUM_THREADS": "1", "TMT_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], input=rows, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stderr
-    commands_gone = {command for each in gone for command in EXTENSIONS[each].commands}
-    assert not commands_gone & {*re.findall(r"^  (\w+)  ", done.stdout.partition("Commands")[2], re.MULTILINE)}
+    for name, left in zip(EXTENSIONS, re.findall("^left (.*)", done.stdout, re.MULTILINE), strict=True):
+        gone = {command for each in needing(name) for command in EXTENSIONS[each].commands}
+        assert left.split() == [command for command in commands() if command not in gone]

@@ -179,7 +179,7 @@ def test_empty_lines_stay_empty(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.slow
 def test_the_tag_decides_the_language(tmp_path: Path) -> None:
-    large = ("training.steps=400", "training.validate_every=400", "model.width=32", "schedule.learning_rate=0.01")
+    large = ("training.steps=200", "training.validate_every=200", "model.width=32", "schedule.learning_rate=0.01")
     trained(session(both(tmp_path / "data", *large), tmp_path / "run"))
     translator = Translator.load(tmp_path / "run", device="cpu")
     french = Translator.of(translator.model.toward("fr"))
