@@ -197,6 +197,11 @@ def test_a_sentence_in_place_of_a_command_is_quoted_as_typed(tmt: Tmt) -> None:
     assert tmt("Der Hund. Er bellt").mistake == "tmt: no such command 'Der Hund. Er bellt'; see tmt --help"
 
 
+def test_the_remedy_for_text_that_starts_with_a_dash_works(on_run: Tmt) -> None:
+    assert on_run("translate", "-5 Grad").mistake.endswith("or put -- before text that starts with -")
+    assert on_run("translate", "--", "-5 Grad").code == 0
+
+
 def test_long_values_are_shortened_in_messages(own_run: Path, tmt: Tmt, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = tmt("config", "--set", f"model.width={'9' * 100_000}x")
     assert outcome.err.startswith("tmt: error: model.width: input should be")

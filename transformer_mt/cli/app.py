@@ -240,13 +240,12 @@ def _usage(error: Any) -> tuple[str, str, str]:
     place = getattr(error, "option_name", command)
     problem, *remedies = re.split(r"\. (?=Did you mean)", error.message.rstrip("."))
     remedy = "".join(remedies)
-    parameter: Any = getattr(error, "param", None)
-    if parameter is not None:
+    if parameter := getattr(error, "param", None):
         place = option_name(parameter)
     if hasattr(error, "possibilities"):  # an unknown option
         problem = "no such option"
         near = " or ".join(name for name in error.possibilities or () if name != "--help")
-        remedy = f"did you mean {near}?" if near else ""
+        remedy = f"did you mean {near}?" if near else f"see {command} --help, or put -- before text that starts with -"
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"
     return place, without_capital(problem) or "missing", without_capital(remedy) or f"see {command} --help"
