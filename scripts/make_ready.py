@@ -8,10 +8,11 @@
 with less noise. A second start resumes. A folder of `--tatoeba` has `test.references.jsonl` with rows
 `{"de": …, "en": [all translations]}`. The table goes into the model card. Weights depend on the machine and the build
 of torch, so this compares scores: the packed model, in bfloat16, must be within half a point of BLEU of the run, and at
-most 12 MB. Exits with 1 if not.
+most 12 MB. If not, it stays in RUN.zip, and this exits with 1.
 """
 
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -30,9 +31,13 @@ from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.extensions.pack.pack_run import pack_run
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.files import input_errors, require_directory, write_atomically, write_errors
 from transformer_mt.runs.directory import CONFIG, READY, Run
 from transformer_mt.runs.packed import CARD, MEMBERS, Pack, packed
 from transformer_mt.runs.words import WORDS, pack_words
+
+Tests = dict[str, list[SentencePair]]
 
 MOST_BYTES, MOST_DIFFERENCE = 12_000_000, 0.5
 BOTH, ONE, LAST = 6_000, 8_000, 13_000  # steps
@@ -103,8 +108,15 @@ def _keys(name: str, corpus: MixedConfig) -> list[str]:
 
 
 def _tmt(*arguments: str | Path, settings: Sequence[str]) -> None:
+    """Train. A signal stops the training, which saves; a later start resumes."""
     options = [part for setting in settings for part in ("--set", setting)]
-    subprocess.run([sys.executable, "-m", "transformer_mt", "train", *map(str, arguments), *options], check=True)
+    training = subprocess.Popen([sys.executable, "-m", "transformer_mt", "train", *map(str, arguments), *options])
+    signal.signal(signal.SIGTERM, lambda *_: training.terminate())
+    signal.signal(signal.SIGINT, lambda *_: None)  # a terminal sends it to the training too
+    if code := training.wait():
+        raise typer.Exit(code)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(
@@ -115,24 +127,41 @@ def main(
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of all stages.")] = None,
 ) -> None:
     """Train, pack and score."""
-    train(run, texts, set or [])
-    output.write_bytes(content := pack_run(PublishedRun(run)))
-    own, small = Translator.load(run), Translator.load(output)
+    try:
+        is_good = make(
+            run, texts, set or [], tests={folder.name: references(folder) for folder in tatoeba or []}, output=output
+        )
+    except TmtError as error:
+        print(f"make_ready: error: {error}", file=sys.stderr)
+        raise typer.Exit(error.exit_code) from None
+    raise typer.Exit(not is_good)
+
+
+def make(run: Path, texts: str | None, settings: Sequence[str], *, tests: Tests, output: Path) -> bool:
+    """Train and pack `run`, and print its scores. Write `output` if the packed model is small and as good."""
+    require_directory(output.parent)  # hours before it is written
+    train(run, texts, settings)
+    trial = run.with_name(f"{run.name}.zip")
+    trial.write_bytes(content := pack_run(PublishedRun(run)))
+    own, small = Translator.load(run), Translator.load(trial)
     pairs = builtin_corpus(train=1, validation=1, test=1_000)["test"]
     before, after = (evaluate(translator, pairs).bleu for translator in (own, small))
     print(f"{len(content):,} bytes; test: BLEU {before:.2f} of the run, {after:.2f} packed", file=sys.stderr)
-    print(table := "\n".join(rows(small, tatoeba or [])))
-    members = {name: Pack(output).read(name, limit=MOST_BYTES * 2) for name in MEMBERS}
-    output.write_bytes(packed(members | {CARD: members[CARD] + f"\n{CREDIT}\n{table}\n".encode()}))
-    raise typer.Exit(len(content) > MOST_BYTES or abs(after - before) > MOST_DIFFERENCE)
+    print(table := "\n".join(rows(small, tests)))
+    if is_good := len(content) <= MOST_BYTES and abs(after - before) <= MOST_DIFFERENCE:
+        members = {name: Pack(trial).read(name, limit=MOST_BYTES * 2) for name in MEMBERS}
+        credited = packed(members | {CARD: members[CARD] + f"\n{CREDIT}\n{table}\n".encode()})
+        with write_errors(output):
+            write_atomically(output, credited)
+    return is_good
 
 
-def rows(translator: Translator, folders: list[Path]) -> Iterator[str]:
-    """The table of scores: of the built-in splits, then of the sets of these folders."""
+def rows(translator: Translator, more: Tests) -> Iterator[str]:
+    """The table of scores: of the built-in splits, then of more sets by name."""
     yield "| set | sentences | BLEU | BLEU, lowercased | chrF | exact, % | AER, % |\n|---|---|---|---|---|---|---|"
     splits = builtin_corpus(train=1, validation=1, test=1_000)
     tests = {name: pairs for name, pairs in splits.items() if name.startswith("test")}
-    for name, pairs in (tests | {folder.name: references(folder) for folder in folders}).items():
+    for name, pairs in (tests | more).items():
         scores = evaluate(translator, pairs)
         aer = "–" if scores.aer is None else f"{100 * scores.aer:.2f}"
         figures = (f"{score:.2f}" for score in (scores.bleu, scores.bleu_lowercase, scores.chrf, 100 * scores.exact))
@@ -145,8 +174,10 @@ def rows(translator: Translator, folders: list[Path]) -> Iterator[str]:
 
 
 def references(folder: Path) -> list[SentencePair]:
-    """The sentences of a set with all their translations."""
-    lines = map(json.loads, (folder / "test.references.jsonl").read_text("utf-8").splitlines())
+    """The sentences of a set with all their translations. Raises `InputError` if they cannot be read."""
+    path = folder / "test.references.jsonl"
+    with input_errors(path, "check --tatoeba"):
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [SentencePair(line["de"], line["en"][0], references=tuple(line["en"][1:])) for line in lines]
 
 

@@ -121,7 +121,8 @@ class Runner:
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)
         if progress.step != steps:
-            raise InputError(run.path, f"trained for {progress.step} steps, not {steps}", "choose another --runs")
+            remedy = "choose another --runs, or raise training.patience"
+            raise InputError(run.path, f"trained for {progress.step} steps, not {steps}", remedy)
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]
         return TrainingSummary(
             parameters=sum(parameter.numel() for parameter in run.network().parameters()),

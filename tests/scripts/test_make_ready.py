@@ -75,7 +75,7 @@ def test_the_table_counts_exact_copies(tmp_path: Path, monkeypatch: pytest.Monke
         return SimpleNamespace(bleu=1.0, bleu_lowercase=2.0, chrf=3.0, exact=0.5, aer=None, translations=texts)
 
     monkeypatch.setattr(make_ready, "evaluate", scored)
-    head, *lines, kept = "\n".join(rows(None, [tmp_path])).splitlines()  # type: ignore[arg-type]
+    head, *lines, kept = "\n".join(rows(None, {tmp_path.name: references(tmp_path)})).splitlines()  # type: ignore[arg-type]
     assert [line.split("`")[1] for line in lines if "`" in line] == [*SPLITS[2:], tmp_path.name]
     assert head.count("|") == lines[1].count("|")
     assert lines[-2].endswith("| 1 | 1.00 | 2.00 | 3.00 | 50.00 | – |")
