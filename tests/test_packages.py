@@ -20,7 +20,7 @@ PACKAGES = (
 
 # The most syntax nodes (`ast.walk`) of the core and of the extensions, so that folding code into fewer lines gains
 # nothing. They only fall: whoever adds code removes as much, or leaves the new thing outside as a plugin.
-CORE, EXTENSIONS = 124_650, 39_920
+CORE, EXTENSIONS = 124_630, 39_920
 
 PLACE = {name: place for place, name in enumerate(PACKAGES)}
 # The public API may import from any package.

@@ -11,7 +11,7 @@ from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 from transformer_mt.config.toml import dump_config, load_config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation.evaluate import Scores
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import READY, Run
 from transformer_mt.runs.weights import weights_of
 
 KEYS = {field.name for field in dataclasses.fields(Scores)} - {"translations"}
@@ -42,11 +42,23 @@ def test_notes_meaningless_scores(on_run: Tmt) -> None:
 
 def test_prints_scores(data: str, on_run: Tmt) -> None:
     outcome = on_run("evaluate", "--data", data, "--split", "validation", "--beam", "1")
-    assert outcome.err.endswith(f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1\n")
+    assert f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1\n" in outcome.err
     names = [re.split(r"  +", line)[0] for line in outcome.lines]
     assert names == ["BLEU", "BLEU, lowercase", "chrF", "exact", "sentences"]
     assert re.match(r"BLEU +\d+\.\d\d ±\d+\.\d\d +nrefs:1", outcome.out)
     assert re.fullmatch(rf"sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second", outcome.lines[-1])
+
+
+def test_pairs_of_training_are_noted(trained: str, tmt: Tmt) -> None:
+    new = [("Der Hund schläft nicht.", "The dog does not sleep.")]
+    # One in a hundred may be chance.
+    for pairs, seen in (([*PAIRS, *new], len(PAIRS)), (new * 50 + PAIRS[:1], 1), (new * 100 + PAIRS[:1], 0)):
+        write_pairs(*pairs)
+        err = tmt("evaluate", "--model", trained, "--data", "own.de,own.en", "--beam", "1").err
+        note = f"tmt: {seen} of these pairs are training data of {trained}: its scores are too high\n"
+        assert (note in err, "training data" in err) == (bool(seen), bool(seen))
+    # A packed run does not record its data.
+    assert tmt("evaluate", "--model", str(READY), "--data", "own.de,own.en", "--engine", "torch").code == 0
 
 
 def test_several_references(data: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:

@@ -53,7 +53,7 @@ def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str
     changed = tmt(*command, "--only-own").mistake
     assert changed.startswith("runs/own: belongs to another configuration (data.mixture.parent.corpus is ")
     assert changed.count(" there, ") == 5  # a mixture has more keys
-    assert re.search(r"; and [0-9]+ more\); choose another directory, or overwrite the run$", changed)
+    assert re.search(r"; and [0-9]+ more\); choose another directory, or start over with --overwrite$", changed)
     assert tmt(*command, "--only-own", "--overwrite").code == 0
     assert mixed_in("runs/own") == {}
 

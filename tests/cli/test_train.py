@@ -55,10 +55,16 @@ def test_few_own_pairs_have_defaults_of_their_own(
         return found.model.dropout, found.training.steps
 
     usual = Config().model.dropout, Config().training.steps
-    assert chosen(None, data) == (0.2, 3000)
-    assert capsys.readouterr().err == "tmt: defaults for so few pairs: model.dropout=0.2, training.steps=3000\n"
-    assert chosen(None, data, "model.dropout=0.1", "training.steps=5") == (0.1, 5)
-    assert [chosen("multi30k", data), chosen(None, None)] == [(0.25, 5600), usual]
+    for given, expected, said in (
+        ([], (0.2, 3000), "model.dropout=0.2, training.steps=3000"),
+        (["model.dropout = 0.1"], (0.1, 3000), "training.steps=3000"),
+        (["training.steps=5", "training.epochs=0"], (0.2, 5), "model.dropout=0.2"),
+        (["training.epochs=5"], (0.2, usual[1]), "model.dropout=0.2"),
+        (["model.dropout=0.1", "training.steps=5"], (0.1, 5), ""),
+    ):
+        assert chosen(None, data, *given) == expected
+        assert capsys.readouterr().err == (f"tmt: defaults for up to 20,000 pairs: {said}\n" if said else "")
+    assert [chosen("multi30k", data), chosen(None, None), chosen(None, "builtin")] == [(0.25, 5600), usual, usual]
     pairs = len(Corpus.from_file(data).splits["train"])
     for most, expected in ((pairs, (0.2, 3000)), (pairs - 1, usual)):
         monkeypatch.setattr("transformer_mt.config.fine_tuning.FEW_OWN_PAIRS", most)

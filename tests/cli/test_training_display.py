@@ -20,7 +20,7 @@ class Halfway(Trainer):
     """A trainer at step 50 with nothing to train."""
 
     def __init__(self, *, epochs: int = 0) -> None:
-        self.config, self.progress = TrainingConfig(epochs=epochs), Progress(step=50)
+        self.config, self.progress = TrainingConfig(epochs=epochs, choose_by="chrf"), Progress(step=50)
 
     def share_done(self) -> float:
         return 0.25
@@ -44,19 +44,19 @@ EVERY: list[Report] = [
 
 
 def lines_of(report: Report, *, epochs: int = 0) -> list[str]:
-    return [*report_lines(report, TrainingConfig(epochs=epochs))]
+    return [*report_lines(report, TrainingConfig(epochs=epochs, choose_by="chrf"))]
 
 
 def test_report_lines() -> None:
     assert [lines_of(report) for report in EVERY] == [
         [],
         [f"step 50/{STEPS}  epoch 2  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
-        ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (best so far, 1.0 s)", "  ein Satz → a 50"],
+        ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (best chrf, 1.0 s)", "  ein Satz → a 50"],
         ["finished at step 50: all steps are done; best validation at step 50"],
     ]
     assert lines_of(EVERY[1], epochs=7) == ["step 50  epoch 2/7  loss 7.500  rate 1.00e-04  12,345 tokens/s"]
     worse = ValidationReport(50, 0, Validation(3.5, 0.25, 9.5, ()), False, 3, 1.0)
-    assert lines_of(worse) == ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (no progress for 3, 1.0 s)"]
+    assert lines_of(worse) == ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (no better chrf for 3, 1.0 s)"]
 
 
 @pytest.mark.parametrize(("terminal", "is_first"), [(True, True), (True, False), (False, True), (False, False)])

@@ -169,9 +169,7 @@ def test_named_sides_cannot_be_set(tmp_path: Path) -> None:
 CELLS = {
     "commas after every row": ("de,en", ["ja,yes,", "nein,no,,"], PAIRS),
     "commas after the heading": ("de,en,,", ["ja,yes,", "nein,no"], PAIRS),
-    "row numbers of R": ("de,en", ['"1","ja","yes"', '"2","nein","no"'], PAIRS),
-    "row numbers of R before an empty cell": ("de,en", ["1,ja,yes", "2,nein,no", "3,x,"], PAIRS),
-    "the index of pandas": (",de,en", ["0,ja,yes", "1,nein,no"], PAIRS),
+    "the row numbers of R and pandas": (",de,en", ["0,ja,yes", "1,nein,no"], PAIRS),
     "numbers that are texts": ("de,en", ["1,one", "2,two"], [("1", "one"), ("2", "two")]),
     "tabs": ("de\ten", ["ja\tyes", "nein\tno"], PAIRS),
     "line breaks in cells": (

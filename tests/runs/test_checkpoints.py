@@ -209,7 +209,7 @@ def test_missing_sound_checkpoint_is_a_one_line_error(copy: Path) -> None:
         opened(copy)
     message = str(caught.value)
     assert message.startswith(f"{copy}/checkpoints: no sound checkpoint ({copy}/checkpoints/step-8/state")
-    assert message.endswith("; overwrite the run")
+    assert message.endswith("; start over with --overwrite")
     assert "\n" not in message
     assert opened(copy, overwrite=True).trainer.progress.step == 0
 
@@ -234,7 +234,7 @@ def test_error_lists_every_changed_key(tmp_path: Path) -> None:
         opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
     assert str(caught.value) == (
         f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; schedule.factor is 1.0 "
-        "there, 0.5 now); choose another directory, or overwrite the run"
+        "there, 0.5 now); choose another directory, or start over with --overwrite"
     )
 
 
@@ -342,7 +342,7 @@ def test_old_checkpoints_are_kept_as_configured(
 def test_training_does_not_resume_from_weights_only(copy: Path) -> None:
     for step in (6, 8):
         (copy / "checkpoints" / f"step-{step}" / STATE).unlink()
-    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
+    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; start over with --overwrite"):
         opened(copy)
 
 

@@ -39,7 +39,7 @@ def test_mixes_in_files_that_contain_what_the_run_recorded(data: Path, tmp_path:
         file.write('{"de": "mehr", "en": "more"}\n')
     found, (note,) = mixture_for(run, OWN)
     assert found == {}
-    assert note.startswith(f"not mixing in {data}, the parent's data: train had 31 pairs and has 32 now; ")
+    assert note == f"not mixing in {data}, the parent's data: train had 31 pairs and has 32 now"
     (data / "train.jsonl").unlink()
     assert mixture_for(run, OWN)[0] == {}
     (data / "val.jsonl").unlink()

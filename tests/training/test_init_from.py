@@ -120,5 +120,5 @@ def test_incompatible_model_or_vocabulary_is_refused(parent: Path, tmp_path: Pat
 def test_changed_parent_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent)
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
-    with pytest.raises(InputError, match=r"do not match init_from.weights; overwrite the run$"):
+    with pytest.raises(InputError, match=r"do not match init_from.weights; start over with --overwrite$"):
         child(config, tmp_path / "child")

@@ -109,7 +109,7 @@ def test_training_of_the_default_length_can_stop_early(tmp_path: Path) -> None:
     overrides = (f"training.steps={validations}", "training.validate_every=1", "training.choose_by=chrf")
     scores = [(1.0, 2.0, chrf) for chrf in (1.0, 2.0, *[1.9] * validations)]
     finish = validated_with(opened(tmp_path, *overrides).trainer, scores)
-    assert (finish.step, finish.reason, finish.best_step) == (8, "no progress in 6 validations", 2)
+    assert (finish.step, finish.reason, finish.best_step) == (8, "no better chrf for training.patience=6", 2)
 
 
 @pytest.mark.parametrize(("pairs", "asked", "used"), [(49, "auto", "loss"), (50, "auto", "chrf"), (50, "bleu", "bleu")])

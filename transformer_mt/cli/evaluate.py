@@ -162,6 +162,9 @@ def _reports(
         of = f" by {run.model.name}" if len(runs) > 1 else ""
         beam = run.search.beam
         note(f"translating {len(test.pairs)} sentences of {test.corpus}, split {test.split}, beam {beam}{of}")
+        seen = run.model.run.data().seen(test.pairs) if run.model.run and not run.model.run.pack else 0
+        if seen > len(test.pairs) // 100:  # a few of a large corpus may agree by chance
+            note(f"{seen} of these pairs are training data of {run.model.name}: its scores are too high")
         alignment = _alignment(run.model) if any(pair.links for pair in test.pairs) else None
         with working("", total=len(test.pairs)):
             one = evaluation.evaluate(run, test.pairs, alignment=alignment, by_length=by_length, split=sentences)

@@ -126,17 +126,21 @@ def new_config(
     """
     from transformer_mt.config.fine_tuning import FEW_OWN_PAIRS, OF_FEW_OWN_PAIRS
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
-    from transformer_mt.corpus.source import short_name
+    from transformer_mt.corpus.source import BUILTIN, short_name
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import fine_tuned
 
+    given = {override.partition("=")[0].strip() for override in overrides}
     if not init_from:
         overrides = [*_vocabulary_of(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
-        if config or not data or len(load_corpus(resolved.data).splits["train"]) > FEW_OWN_PAIRS:
+        if config or resolved.data.corpus == BUILTIN or len(load_corpus(resolved.data).splits["train"]) > FEW_OWN_PAIRS:
             return resolved
-        note(f"defaults for so few pairs: {', '.join(OF_FEW_OWN_PAIRS)}")
-        return resolve_config(None, data=data, overrides=[*OF_FEW_OWN_PAIRS, *overrides])
+        if resolved.training.epochs:
+            given.add("training.steps")
+        if defaults := [one for one in OF_FEW_OWN_PAIRS if not one.startswith(tuple(given))]:
+            note(f"defaults for up to {FEW_OWN_PAIRS:,} pairs: {', '.join(defaults)}")
+        return resolve_config(None, data=data, overrides=[*defaults, *overrides])
     if vocabulary:
         raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:
@@ -148,7 +152,6 @@ def new_config(
         raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
-    given = {override.partition("=")[0].strip() for override in overrides}
     resolved, notes = fine_tuned(
         parent,
         begun,

@@ -78,7 +78,8 @@ def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
                 f"rate {report.learning_rate:.2e}  {report.tokens_per_second:,.0f} tokens/s"
             )
         case ValidationReport(validation=found):
-            verdict = "best so far" if report.best else f"no progress for {report.validations_without_improvement}"
+            count = f"no better {training.choose_by} for {report.validations_without_improvement}"
+            verdict = f"best {training.choose_by}" if report.best else count
             yield (
                 f"step {report.step}  validation loss {found.loss:.3f}  BLEU {found.bleu:.2f}  chrF {found.chrf:.2f}  "
                 f"({verdict}, {report.seconds:.1f} s)"

@@ -358,7 +358,7 @@ class TrainingConfig(Section):
     patience: StepCount = 6
     """Training stops after this many validations without improvement."""
     choose_by: str = "auto"
-    """Validation metric that selects the best weights and ends training; `auto` is `chrf`, or `loss` below 50 pairs."""
+    """Metric that selects the best weights and ends training; `auto`: `chrf`, or `loss` below 50 validation pairs."""
     averaging: str = "ema"
     """Weight averaging over training; its result is the final model."""
     ema_decay: Probability = 0.996

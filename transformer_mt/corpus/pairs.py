@@ -75,15 +75,6 @@ class Fingerprint:
         digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
         return cls(len(hashes), digest, content.astype("<u4").tobytes())
 
-    def first_difference(self, other: "Fingerprint") -> int | None:
-        """The first pair, from 0, where two splits differ, or the end of the shorter; None if equal or unknown."""
-        if self.digest == other.digest or not (self.row_digests and other.row_digests):
-            return None
-        ours, theirs = (np.frombuffer(split.row_digests, "<u4") for split in (self, other))
-        shorter = min(len(ours), len(theirs))
-        different = np.flatnonzero(ours[:shorter] != theirs[:shorter])
-        return int(different[0]) if len(different) else shorter if len(ours) != len(theirs) else None
-
 
 def pair_hash(source: str, target: str) -> int:
     """Eight bytes of the BLAKE2b of a cleaned pair, whose texts contain no line breaks."""

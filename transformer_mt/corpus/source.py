@@ -13,7 +13,6 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile, tables
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.registry import suggest
 from transformer_mt.text.languages import code_of, language_of
 
 BUILTIN = "builtin"
@@ -162,9 +161,7 @@ def parse_source(corpus: str) -> Hub | Path | tuple[Path, ...]:
     names_a_file = corpus.startswith((".", "~")) or DataFile.named(Path(corpus)).form != "text"
     if (match := _HUB.fullmatch(corpus)) and not names_a_file:
         return Hub(**match.groupdict())
-    near = suggest(corpus, [BUILTIN])
-    remedy = near if near.startswith("did you") else FORMS
-    raise InputError(Path(corpus) if corpus.strip() else "data.corpus", "no such file or folder", remedy)
+    raise InputError(Path(corpus) if corpus.strip() else "data.corpus", "no such file or folder", FORMS)
 
 
 def _existing(corpus: str) -> tuple[Path, ...]:

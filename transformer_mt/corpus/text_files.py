@@ -106,21 +106,17 @@ def _tsv_rows(file: DataFile) -> PlacedRecords:
 def csv_rows(file: DataFile) -> PlacedRecords:
     """Yield the rows of a CSV file (RFC 4180). The heading decides between commas, semicolons and tabs.
 
-    Quoted cells may contain line ends. Every cell is text, even `7` and `NA`. Empty cells beyond the heading are
-    dropped, and so are the row numbers that R writes.
+    Quoted cells may contain line ends. Every cell is text, even `7` and `NA`. Drops empty cells beyond the heading.
     """
     rows = _csv_cells(file)
     names = _shortened(next(rows, (1, list[str]()))[1], 0)
     if not names:
         raise InputError(file.path, "no heading", "name the columns in its first line, as in de,en")
     names = [name if names.count(name) == 1 else f"{name} (twice)" for name in names]
-    numbered = 0  # cells before the first column
-    for row, (line, cells) in enumerate(rows, start=1):
-        if row == 1:
-            numbered = int(len(cells) == len(names) + 1 and cells[0] == "1" and cells[-1] != "")
-        texts = _shortened(cells[numbered:], len(names))
-        if len(texts) != len(names) or cells[:numbered] != [str(row)] * numbered:
-            problem = f"{len(texts)} cells{' after the row number' * numbered}, but the heading has {len(names)}"
+    for line, cells in rows:
+        texts = _shortened(cells, len(names))
+        if len(texts) != len(names):
+            problem = f"{len(texts)} cells, but the heading has {len(names)}"
             raise InputError(f"{file.path}:{line}", problem, "quote texts with separators or line ends in them")
         yield f"{file.path}:{line}", dict(zip(names, texts, strict=True))
 

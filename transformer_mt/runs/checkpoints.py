@@ -79,7 +79,7 @@ class Progress(BaseModel):
         if self.is_complete(training) and self.validated_step == self.step:
             return f"all {'epochs' if training.epochs else 'steps'} are done"
         if self.validations_without_improvement >= training.patience:
-            return f"no progress in {training.patience} validations"
+            return f"no better {training.choose_by} for training.patience={training.patience}"
         return None
 
     def add_validation(self, score: float) -> bool:
@@ -172,7 +172,7 @@ class Checkpoints:
         try:
             state = put_tensors(files[VALUES], tensors)
         except (KeyError, RecursionError, TypeError, ValueError):  # a name without a tensor, or invalid JSON
-            raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
+            raise MachineError(path / VALUES, "damaged", "restore it, or start over with --overwrite") from None
         return Checkpoint(progress, weights, state)
 
 
@@ -234,4 +234,4 @@ def _parse_progress(content: bytes, *, step: int | None, path: Path) -> Progress
         progress = Progress.model_validate_json(content)
         if step in (None, progress.step) and progress.model_fields_set == Progress.model_fields.keys():
             return progress
-    raise MachineError(path, "damaged, or not of this version of tmt", "overwrite the run")
+    raise MachineError(path, "damaged, or not of this version of tmt", "start over with --overwrite")

@@ -137,10 +137,10 @@ class Run:
         return name in self.pack if self.pack else os.path.lexists(self.path / name)
 
     def weights_file(self, *, limit: int | None = None) -> bytes:
-        """The file of the weights, by default at any size that fits in memory."""
+        """The file of the weights, by default at any size. Raises `InputError` if that may not fit in memory."""
         if limit is None:
             limit = self._model_size()
-            require(limit, free_memory, what=str(self.model_path), remedy="use a machine with more")
+        require(limit, free_memory, what=str(self.model_path), remedy="use a machine with more")
         return self.pack.read(MODEL, limit=limit) if self.pack else read_regular(self.model_path, limit=limit)
 
     def _model_size(self) -> int:

@@ -1,10 +1,10 @@
 """The record of a run's training data: fingerprints of its splits, and the cleaning report.
 
-data.safetensors has four bytes of every pair's digest, to find the first pair that differs.
+data.safetensors has four bytes of every pair's digest, so that a test set can be checked for training data.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ import safetensors
 import safetensors.numpy
 from pydantic_core import from_json
 
-from transformer_mt.corpus.pairs import Fingerprint
+from transformer_mt.corpus.cleaning import normalized_pair
+from transformer_mt.corpus.pairs import Fingerprint, SentencePair, pair_hash
 from transformer_mt.ground.errors import MachineError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ ROWS = "data.safetensors"
 class DataRecord:
     """The fingerprints of the splits that training depends on, and the cleaning report as plain data."""
 
-    # With more bytes of digests than this, none are saved, and the first pair that differs is unknown.
+    # With more bytes of digests than this, none are saved, and no pair is known to be training data.
     MOST_BYTES: ClassVar[int] = 2**28
     fingerprints: Mapping[str, Fingerprint]
     cleaning: Mapping[str, Any]
@@ -64,7 +65,7 @@ class DataRecord:
             row_digests = {split: array.tobytes() for split, array in safetensors.numpy.load(rows).items()}
         except (safetensors.SafetensorError, KeyError, ValueError):  # KeyError: a type unknown to numpy
             problem = "damaged or not a safetensors file"
-            raise MachineError(path / ROWS, problem, "restore it, or overwrite the run") from None
+            raise MachineError(path / ROWS, problem, "restore it, or start over with --overwrite") from None
         with suppress(AttributeError, KeyError, TypeError, ValueError):
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
@@ -74,7 +75,13 @@ class DataRecord:
             own = fingerprints.values()
             if own and all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
                 return cls(fingerprints, dict(record["cleaning"]))
-        raise MachineError(path / DATA, "damaged", "restore it, or overwrite the run")
+        raise MachineError(path / DATA, "damaged", "restore it, or start over with --overwrite")
+
+    def seen(self, pairs: Iterable[SentencePair]) -> int:
+        """How many of these pairs are training data, as far as four bytes of each digest tell."""
+        digests = [pair_hash(pair.source, pair.target) % 2**32 for pair in map(normalized_pair, pairs)]
+        trained = [one.row_digests for split, one in self.fingerprints.items() if split != "validation"]
+        return int(np.isin(digests, np.frombuffer(b"".join(trained), "<u4")).sum())
 
     def difference(self, now: "DataRecord") -> str | None:
         """Describe the first difference between the recorded data and the data now; None if they agree."""
@@ -84,7 +91,6 @@ class DataRecord:
             if old is None or new is None:
                 return f"{split} is {'missing' if old else 'new'}"
             if (old.rows, old.digest) != (new.rows, new.digest):
-                place = old.first_difference(new)
-                first = "" if place is None else f"; the first that differs is pair {place + 1}"
-                return f"{split} had {old.rows:,} pairs and has {new.rows:,} now{first}"
+                count = f"had {old.rows:,} pairs and has {new.rows:,} now"
+                return f"{split} {count if old.rows != new.rows else 'has other pairs'}"
         return None

@@ -143,7 +143,7 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     parent = Run.open(Path(config.init_from.run))
     network = parent.network()
     if digest(weights_of(network)) != config.init_from.weights:
-        raise InputError(parent.path, "its weights do not match init_from.weights", "overwrite the run")
+        raise InputError(parent.path, "its weights do not match init_from.weights", "start over with --overwrite")
     return taken_vocabulary(config, parent), network
 
 

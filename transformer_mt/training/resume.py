@@ -28,7 +28,7 @@ def as_begun(config: Config, there: Config) -> Config:
 
 def require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
     """The tokenizer of a run to resume. Raises `InputError` if the configuration or the data has changed."""
-    remedy = "choose another directory, or overwrite the run"
+    remedy = "choose another directory, or start over with --overwrite"
     # Such a schedule depends on the total number of steps from the first one on.
     fixed = ("training.steps", "training.epochs") if depends_on_steps(config.schedule) else ()
     changed = [
@@ -67,7 +67,7 @@ def resume_newest(trainer: Trainer) -> list[str]:
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
     if on_main(lambda: saved_steps(checkpoints.directory)):
         reason = f"no sound checkpoint ({damaged[0]})" if damaged else "no complete checkpoint"
-        raise MachineError(checkpoints.directory, reason, "overwrite the run")
+        raise MachineError(checkpoints.directory, reason, "start over with --overwrite")
     if trainer.distributed.is_main:
         trainer.run.forget_metrics_after(0)
     return []
