@@ -1,15 +1,21 @@
 import json
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 import make_ready
 import pytest
-from make_ready import PublishedRun, references, rows
+import typer
+from make_ready import PublishedRun, make, references, rows
 from support.small_training import opened, write_corpus
 
 from transformer_mt.config.toml import load_config, parse_written_config
 from transformer_mt.corpus.builtin import SPLITS
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import CONFIG, Run
 from transformer_mt.runs.words import WORDS, unpack_words
 
@@ -81,3 +87,55 @@ def test_the_table_counts_exact_copies(tmp_path: Path, monkeypatch: pytest.Monke
     assert lines[-2].endswith("| 1 | 1.00 | 2.00 | 3.00 | 50.00 | – |")
     all_strings, exact = (int(part.replace(",", "")) for part in (kept.split()[1], kept.split()[7]))
     assert 0.8 * all_strings < exact < all_strings
+
+
+def test_files_are_checked_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make_ready, "train", lambda *_: pytest.fail("trains"))
+    with pytest.raises(InputError, match=r"test\.references\.jsonl: no such file; check --tatoeba"):
+        references(tmp_path)
+    with pytest.raises(TmtError, match="nowhere: missing"):
+        make(tmp_path / "run", None, [], tests={}, output=tmp_path / "nowhere/model.zip")
+
+
+@pytest.mark.parametrize("most", [12_000_000, 99])
+def test_a_large_model_does_not_replace_the_old_one(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mixed(tmp_path)
+    session = opened(run, "training.steps=1", f"data.mixture.tatoeba.corpus={tmp_path / 'own'}", overwrite=True)
+    list(session.train())
+    (output := tmp_path / "model.zip").write_bytes(b"old")
+    monkeypatch.setattr(make_ready, "train", lambda *_: None)
+    monkeypatch.setattr(make_ready, "rows", lambda *_: ["| table |"])
+    monkeypatch.setattr(make_ready, "evaluate", lambda *_: SimpleNamespace(bleu=1.0))
+    monkeypatch.setattr(make_ready, "MOST_BYTES", most)
+    is_good = make(run, None, [], tests={}, output=output)
+    assert is_good == (most > 99)
+    assert (output.read_bytes() == b"old") == (not is_good)
+    if is_good:
+        assert Run.open(output).pack.read("README.md", limit=10**5).endswith(b"| table |\n")  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_a_failed_training_ends_with_its_exit_code() -> None:
+    with pytest.raises(typer.Exit) as end:
+        make_ready._tmt("nowhere.toml", settings=[])
+    assert end.value.exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_signal_stops_the_training_which_resumes(tmp_path: Path) -> None:
+    small = ("model.width=16", "tokenizer.vocabulary_size=300", "data.builtin.train=300", "training.steps=300")
+    texts = [tmp_path / "own.de", tmp_path / "own.en"]
+    for path in texts:
+        path.write_text("".join(f"{number} {path.suffix}\n" for number in range(90)), "utf-8")
+    options = ["--run", str(tmp_path / "ready"), "--texts", ",".join(map(str, texts))]
+    options += [part for setting in small for part in ("--set", setting)]
+    for lines in (["tmt: step "], ["tmt: continuing ", "tmt: step "]):
+        command = [sys.executable, make_ready.__file__, *options]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8")
+        assert process.stderr
+        with process.stderr:
+            found = [any(line.startswith(begin) for line in process.stderr) for begin in lines]
+            process.send_signal(signal.SIGTERM)
+            assert "tmt: stopped at step" in process.stderr.read()
+        assert (process.wait(), all(found)) == (143, True)
+    assert newest_progress(Run(tmp_path / "ready-both")).step >= 1

@@ -141,6 +141,14 @@ def test_copies_of_the_table_are_no_other_model(tmp_path: Path, names: Sequence[
         assert "has different tables of tokens; call model.tie_weights" in str(refusal(tmp_path, tensors))
 
 
+def test_weights_that_may_not_fit_in_memory_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.runs.directory.free_memory", lambda: 10)
+    monkeypatch.setattr("transformer_mt.runs.directory.read_regular", lambda *_, **__: pytest.fail("reads"))
+    monkeypatch.setattr("transformer_mt.ground.memory.FREE_ANYWHERE", 0)
+    error = str(refusal(tmp_path, random_tensors(settings())))
+    assert "safetensors: needs 0.0 GB of memory, 0.0 GB are free; use" in error
+
+
 def test_a_table_with_another_number_of_tokens_has_a_remedy(tmp_path: Path) -> None:
     tensors = random_tensors(settings())
     tensors["model.shared.weight"] = torch.randn(len(vocabulary()) + 8, WIDTH)
