@@ -64,7 +64,8 @@ def test_few_own_pairs_have_defaults_of_their_own(
     ):
         assert chosen(None, data, *given) == expected
         assert capsys.readouterr().err == (f"tmt: defaults for up to 20,000 pairs: {said}\n" if said else "")
-    assert [chosen("multi30k", data), chosen(None, None), chosen(None, "builtin")] == [(0.25, 5600), usual, usual]
+    assert [chosen("multi30k", data), chosen(None, None)] == [(0.25, 5600), usual]
+    assert chosen(None, "builtin", "data.builtin.train=500") == usual
     pairs = len(Corpus.from_file(data).splits["train"])
     for most, expected in ((pairs, (0.2, 3000)), (pairs - 1, usual)):
         monkeypatch.setattr("transformer_mt.config.fine_tuning.FEW_OWN_PAIRS", most)
