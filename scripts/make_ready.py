@@ -113,10 +113,12 @@ def _tmt(*arguments: str | Path, settings: Sequence[str]) -> None:
     training = subprocess.Popen([sys.executable, "-m", "transformer_mt", "train", *map(str, arguments), *options])
     signal.signal(signal.SIGTERM, lambda *_: training.terminate())
     signal.signal(signal.SIGINT, lambda *_: None)  # a terminal sends it to the training too
-    if code := training.wait():
-        raise typer.Exit(code)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        if code := training.wait():
+            raise typer.Exit(code)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(
@@ -128,9 +130,8 @@ def main(
 ) -> None:
     """Train, pack and score."""
     try:
-        is_good = make(
-            run, texts, set or [], tests={folder.name: references(folder) for folder in tatoeba or []}, output=output
-        )
+        tests = {folder.name: references(folder) for folder in tatoeba or []}
+        is_good = make(run, texts, set or [], tests=tests, output=output)
     except TmtError as error:
         print(f"make_ready: error: {error}", file=sys.stderr)
         raise typer.Exit(error.exit_code) from None
