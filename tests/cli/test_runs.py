@@ -124,4 +124,4 @@ def test_size_ignores_links(listed: Path, tmt: Tmt) -> None:
 def test_no_runs(tmt: Tmt) -> None:
     outcome = tmt("runs")
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err == "tmt: runs: no runs here; train one with tmt train\n"
+    assert outcome.err == "tmt: runs: no runs here; train one with tmt train, or name another folder\n"

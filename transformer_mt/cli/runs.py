@@ -40,7 +40,7 @@ def runs(
     paths = list_runs(directory) if directory.is_dir() else []
     records = sorted(map(describe_run, paths), key=lambda record: record["seconds_since"])
     if not records:
-        note(f"{directory}: no runs here; train one with tmt train")
+        note(f"{directory}: no runs here; train one with tmt train, or name another folder")
     result(*map(escaped_json, records) if as_json else _lines(records))
 
 
