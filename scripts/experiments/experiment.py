@@ -121,7 +121,7 @@ class Runner:
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)
         if progress.step != steps:
-            remedy = "choose another --runs, or raise training.patience"
+            remedy = f"choose another --runs{', or raise training.patience' * (progress.step < steps)}"
             raise InputError(run.path, f"trained for {progress.step} steps, not {steps}", remedy)
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]
         return TrainingSummary(

@@ -70,9 +70,10 @@ def test_different_steps_need_another_folder(
     trained: tuple[Experiment, TrainingSummary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment, _ = trained
-    [shorter] = planned(experiment.runs.parent, "baseline", overrides=[*TINY, "training.steps=4"])
     runner = Runner(jobs=1, threads=1)
     monkeypatch.setattr(runner, "_tmt", lambda experiment, *arguments: "")  # training would find all steps done
-    with pytest.raises(InputError) as raised:
-        runner.train(shorter)
-    assert str(raised.value) == f"{experiment.run}: trained for 6 steps, not 4; choose another --runs"
+    for steps, more in ((4, ""), (9, ", or raise training.patience")):
+        [other] = planned(experiment.runs.parent, "baseline", overrides=[*TINY, f"training.steps={steps}"])
+        with pytest.raises(InputError) as raised:
+            runner.train(other)
+        assert str(raised.value) == f"{experiment.run}: trained for 6 steps, not {steps}; choose another --runs{more}"
