@@ -31,8 +31,8 @@ from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.extensions.pack.pack_run import pack_run
-from transformer_mt.ground.errors import TmtError
-from transformer_mt.ground.files import input_errors, require_directory, write_atomically, write_errors
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import input_errors, write_atomically, write_errors
 from transformer_mt.runs.directory import CONFIG, READY, Run
 from transformer_mt.runs.packed import CARD, MEMBERS, Pack, packed
 from transformer_mt.runs.words import WORDS, pack_words
@@ -140,7 +140,8 @@ def main(
 
 def make(run: Path, texts: str | None, settings: Sequence[str], *, tests: Tests, output: Path) -> bool:
     """Train and pack `run`, and print its scores. Write `output` if the packed model is small and as good."""
-    require_directory(output.parent)  # hours before it is written
+    if not output.parent.is_dir():  # hours before it is written
+        raise InputError(output, "its folder does not exist", "make it, or give another --output")
     train(run, texts, settings)
     trial = run.with_name(f"{run.name}.zip")
     trial.write_bytes(content := pack_run(PublishedRun(run)))

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import typer
 from experiments.experiment import Experiment, Runner, load_plugins
 
-from transformer_mt.ground.errors import TmtError
-from transformer_mt.ground.files import make_directory, require_directory, write_atomically, write_errors
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import make_directory, write_atomically, write_errors
 
 BOTH = (
     "training.steps=2400", "training.batch_tokens=4096", "training.validate_every=400", "training.checkpoint_every=400",
@@ -54,7 +54,8 @@ def measured(last: Experiment, runner: Runner) -> dict[str, Any]:
     if not path.is_file():
         with write_errors(last.runs):
             make_directory(last.runs)
-        require_directory(last.runs)
+        if not last.runs.is_dir():
+            raise InputError(last.runs, "not a folder", "give another --runs")
         stages = [stage for stage in (last.parent, last) if stage]
         seconds = sum(runner.train(stage).seconds for stage in stages)
         scores = runner.evaluate(last, "test") | {"training_seconds": seconds}

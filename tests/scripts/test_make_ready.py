@@ -14,7 +14,7 @@ from support.small_training import opened, write_corpus
 
 from transformer_mt.config.toml import load_config, parse_written_config
 from transformer_mt.corpus.builtin import SPLITS
-from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import CONFIG, Run
 from transformer_mt.runs.words import WORDS, unpack_words
@@ -93,7 +93,7 @@ def test_files_are_checked_before_training(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(make_ready, "train", lambda *_: pytest.fail("trains"))
     with pytest.raises(InputError, match=r"test\.references\.jsonl: no such file; check --tatoeba"):
         references(tmp_path)
-    with pytest.raises(TmtError, match="nowhere: missing"):
+    with pytest.raises(InputError, match=r"nowhere/model\.zip: its folder does not exist; make it"):
         make(tmp_path / "run", None, [], tests={}, output=tmp_path / "nowhere/model.zip")
 
 

@@ -7,6 +7,8 @@ from multi30k_record import Language, main, measured, recipe
 from support.experiments import NotingRunner
 from support.plugins import FOLDER, loaded
 
+from transformer_mt.ground.errors import InputError
+
 DATA = "corpora/multi30k"
 
 
@@ -33,6 +35,13 @@ def test_test_split_is_scored_once(tmp_path: Path) -> None:
     again = NotingRunner()
     assert measured(last, again) == found
     assert again.asked == []
+
+
+def test_a_file_is_not_a_folder_of_runs(tmp_path: Path) -> None:
+    (tmp_path / "runs").touch()
+    last = recipe(DATA, Language.EN, (), seed=1, runs=tmp_path / "runs")
+    with pytest.raises(InputError, match="runs: not a folder; give another --runs"):
+        measured(last, NotingRunner())
 
 
 def test_prints_stored_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
